@@ -1,0 +1,41 @@
+# make evolve | test | check: each makes its own virtual environment when there is none.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_WORKERS ?= 2
+ARGS ?=
+
+.PHONY: evolve test check format clean
+
+evolve: $(VENV)/.app
+	@$(BIN)/trigate evolve $(ARGS)
+
+test: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -q $(ARGS)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) -V 2>&1); Trigate needs Python 3.11 to 3.13: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 3; }
+	@echo "Making a virtual environment in $(VENV) (once, a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.app: $(BIN)/python pyproject.toml constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@ $(VENV)/.app
+
+clean:
+	rm -rf $(VENV) build *.egg-info

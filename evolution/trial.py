@@ -1,0 +1,50 @@
+"""A trial: one candidate with everything that was found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from evolution.candidate import Candidate
+from fitness.card import Scorecard
+from gates.findings import Finding
+
+
+class TrialOutcome(Enum):
+    """How a trial ended. The value is the stable name in database, JSON and Prefect states."""
+
+    BARREN = "barren"
+    """No source came into being: every attempt was a duplicate, empty or unusable."""
+    REJECTED = "rejected"
+    """A gate refused the source."""
+    KILLED = "killed"
+    """The cage ended it: time, memory, flood, forbidden call, crash."""
+    FAILED = "failed"
+    """The strategy raised, or its result could not be used."""
+    VETOED = "vetoed"
+    """It ran, and a hard constraint is broken."""
+    SCORED = "scored"
+    """It ran, and takes part in selection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What the store keeps for ever, for good and bad candidates alike."""
+
+    candidate: Candidate
+    outcome: TrialOutcome
+    reason: str
+    """One line for people: the gate and finding, the kill, the veto, or the score in words."""
+    gate: int | None = None
+    """The gate that refused it."""
+    findings: tuple[Finding, ...] = ()
+    scorecard: Scorecard | None = None
+    """On train cells; only for VETOED and SCORED."""
+    behaviour: str | None = None
+    """Digest of the order logs over all cells; equal digests mean equal behaviour."""
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if (self.scorecard is not None) != (self.outcome in {TrialOutcome.VETOED, TrialOutcome.SCORED}):
+            raise ValueError(f"a trial that ended as {self.outcome.value} and its scorecard do not fit together")
