@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runtime.source import StrategySource
+if TYPE_CHECKING:
+    from runtime.source import StrategySource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,77 @@
-"""Placeholder face."""
+"""The pool: what passed every admission check, and what people decided about it.
+
+``Pool.consider`` puts a stored trial through ``CHECKS``, stage by stage, and answers ``Entered``, ``AlreadyIn`` or
+``NotAdmitted`` with the ``AdmissionCard``. ``Pool.promote`` spends one counted look at the vault on one entry
+(``evolution.pool.promotion``, ``evolution.pool.looks``); ``decline`` and ``retire`` need no look. Every decision of a
+person stands in a hash-chained log that ``Pool.verify_chain`` follows. ``entry_document`` and its neighbours in
+``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` runs sources in a gate cage.
+"""
+
+from evolution.pool.admission import CHECKS, AdmissionLimits, is_admitted
+from evolution.pool.card import AdmissionCard, CheckResult
+from evolution.pool.decisions import ChainReport, DecisionError
+from evolution.pool.documents import (
+    decision_document,
+    entry_document,
+    funnel_document,
+    listing_document,
+    run_document,
+    trial_document,
+)
+from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, PoolEntry
+from evolution.pool.looks import LookPolicy
+from evolution.pool.promotion import LookFailed, Promoted, Promotion, PromotionRefused
+from evolution.pool.runner import CageRunner
+from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure, SegmentFigures
+from evolution.pool.store import (
+    AlreadyIn,
+    Consideration,
+    Decided,
+    Entered,
+    NotAdmitted,
+    NotPossible,
+    Pool,
+    Refusal,
+    binding_of,
+)
+
+__all__ = [
+    "CHECKS",
+    "AdmissionCard",
+    "AdmissionLimits",
+    "AlreadyIn",
+    "BenchRun",
+    "Binding",
+    "CageRunner",
+    "ChainReport",
+    "CheckResult",
+    "Consideration",
+    "Decided",
+    "Decision",
+    "DecisionError",
+    "DecisionKind",
+    "Entered",
+    "EntryStatus",
+    "LookFailed",
+    "LookPolicy",
+    "NotAdmitted",
+    "NotPossible",
+    "Pool",
+    "PoolEntry",
+    "Promoted",
+    "Promotion",
+    "PromotionRefused",
+    "Refusal",
+    "Runner",
+    "Segment",
+    "SegmentFailure",
+    "SegmentFigures",
+    "binding_of",
+    "decision_document",
+    "entry_document",
+    "funnel_document",
+    "is_admitted",
+    "listing_document",
+    "run_document",
+    "trial_document",
+]

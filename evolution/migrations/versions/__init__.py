@@ -1,1 +1,1 @@
-"""Placeholder face."""
+"""The revisions; see ``evolution.migrations``."""

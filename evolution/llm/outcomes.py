@@ -1,0 +1,149 @@
+"""How a call to a model can end. Every way is a value; nothing a server does is an exception.
+
+Three groups, and each asks for something else from whoever called:
+
+- ``Text``: there is an answer; read it with ``evolution.llm.parse``.
+- ``Truncated``, ``Refused``, ``Empty``, ``ToolCall``: the model answered, and there is nothing to read. It was paid for.
+- ``Retryable``, ``Fatal``: the endpoint did not do its job. ``Retryable`` comes back only when all attempts are used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of some calls; add them up with ``+``.
+
+    >>> Usage(calls=1, prompt_tokens=900, completion_tokens=100) + Usage(calls=2)
+    Usage(calls=3, prompt_tokens=900, completion_tokens=100, estimated_calls=0)
+    """
+
+    calls: int = 0
+    """Requests that were sent, failed ones included."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    """Reasoning tokens included."""
+    estimated_calls: int = 0
+    """Calls that were answered without a credible token count: they are in the sums above at our own upper bound."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            estimated_calls=self.estimated_calls + other.estimated_calls,
+        )
+
+
+class Trouble(Enum):
+    """Why an attempt failed in a way that may pass."""
+
+    CONNECTION = "connection"
+    """No connection, or it broke before the answer was complete."""
+    TIMEOUT = "timeout"
+    """Silence beyond ``Timeouts.read_s``, or no time left for the call."""
+    RATE_LIMITED = "rate_limited"
+    SERVER = "server"
+    """The server says that it is overloaded, loading or broken."""
+    MALFORMED = "malformed"
+    """A success that does not follow the protocol: cut JSON, a missing field, an unknown finish reason."""
+
+
+class FatalKind(Enum):
+    """Why no further attempt makes sense."""
+
+    AUTH = "auth"
+    QUOTA = "quota"
+    """Money or a monthly cap, which waiting does not refill; never retried even when it comes as a 429."""
+    BAD_REQUEST = "bad_request"
+    NOT_FOUND = "not_found"
+    """No such model or no such path."""
+    CONTEXT_OVERFLOW = "context_overflow"
+    """This prompt is too long for this model; another one may fit."""
+    REDIRECT = "redirect"
+    """Not followed: a key goes to the address in the profile and nowhere else."""
+    HTML = "html"
+    """A web page, from a proxy, a login wall or a wrong address."""
+    TOO_LARGE = "too_large"
+    """The answer is beyond the byte cap and was not read to the end."""
+    CLOSED = "closed"
+    """The client was closed while the call was under way: the run is being stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ended:
+    usage: Usage = Usage()
+    """Of all attempts of the call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(_Ended):
+    """The model wrote an answer and ended it itself."""
+
+    code: ClassVar[str] = "text"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncated(_Ended):
+    """The answer hit the token limit. Its text is not kept for reading: half a program is no program."""
+
+    code: ClassVar[str] = "truncated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused(_Ended):
+    """The model, or a filter in front of it, declined."""
+
+    code: ClassVar[str] = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Empty(_Ended):
+    """The answer has no text."""
+
+    code: ClassVar[str] = "empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall(_Ended):
+    """The model wanted to call a tool; none was offered."""
+
+    code: ClassVar[str] = "tool_call"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retryable(_Ended):
+    """It may work later. As the result of a whole call: the attempts or the time are used up."""
+
+    trouble: Trouble
+    reason: str
+    """One clause for people; server text in it is capped and escaped."""
+    after_s: float | None = None
+    """How long the server asked to wait, seconds; None when it did not say."""
+
+    @property
+    def code(self) -> str:
+        """Stable name: ``retryable/<trouble>``."""
+        return f"retryable/{self.trouble.value}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fatal(_Ended):
+    """It will not work without a change."""
+
+    kind: FatalKind
+    reason: str
+    """One clause for people; server text in it is capped and escaped."""
+
+    @property
+    def code(self) -> str:
+        """Stable name: ``fatal/<kind>``."""
+        return f"fatal/{self.kind.value}"
+
+
+Outcome = Text | Truncated | Refused | Empty | ToolCall | Retryable | Fatal

@@ -1,0 +1,110 @@
+"""A profile: one model at one endpoint, as it stands in ``trigate.toml`` under ``[llm.NAME]``.
+
+A profile holds everything about an endpoint except its key. The key stays in an environment variable; the profile
+only knows the variable's name, so that a profile may be hashed, stored and shown.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+if TYPE_CHECKING:
+    from evolution.llm.outcomes import Usage
+
+_TOKENS_PER_PRICE_UNIT = 1_000_000
+_Seconds = Annotated[float, Field(gt=0, le=3_600)]
+
+
+class _Value(BaseModel):
+    # hide_input_in_errors: somebody may put a key where it does not belong, and an error message must not repeat it.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Timeouts(_Value):
+    """How long one call may take. Only ``call_s`` bounds the whole; the others find a dead connection sooner."""
+
+    connect_s: _Seconds = 5.0
+    read_s: _Seconds = 300.0
+    """Longest silence. An answer that is not streamed comes after one long silence, so this bounds the writing too."""
+    write_s: _Seconds = 30.0
+    call_s: _Seconds = 600.0
+    """From the first attempt to the end of the last one, waiting between them included."""
+
+
+class Price(_Value):
+    """What tokens cost, as the operator read it from the provider's page on ``as_of``."""
+
+    input_per_million: Annotated[float, Field(ge=0)]
+    output_per_million: Annotated[float, Field(ge=0)]
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
+    as_of: date
+
+    def cost(self, usage: Usage) -> float:
+        """What ``usage`` costs, in ``currency``. Discounts for cached tokens are left out: an upper bound."""
+        spent = usage.prompt_tokens * self.input_per_million + usage.completion_tokens * self.output_per_million
+        return spent / _TOKENS_PER_PRICE_UNIT
+
+
+class LlmProfile(_Value):
+    """One model at one endpoint.
+
+    >>> LlmProfile(name="local", base_url="http://127.0.0.1:8080/v1", model="any").max_tokens
+    4096
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
+    dialect: Literal["openai_chat"] = "openai_chat"
+    """The protocol that the endpoint speaks; ``openai_chat`` is ``POST <base_url>/chat/completions``."""
+    base_url: Annotated[str, Field(max_length=300)]
+    """``https://host/v1``; plain ``http`` only without a key, or to this machine itself."""
+    model: Annotated[str, Field(min_length=1, max_length=200)]
+    key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")] | None = None
+    """Name of the environment variable that holds the key; None for an endpoint that wants none."""
+    max_tokens: Annotated[int, Field(ge=256, le=200_000)] = 4_096
+    """Most tokens that one answer may have; reasoning tokens count where the endpoint counts them."""
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the endpoint calls that limit: newer OpenAI models refuse ``max_tokens``, most other servers need it."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    """None sends no temperature: some models refuse the field, even at its default."""
+    timeouts: Timeouts = Timeouts()
+    attempts: Annotated[int, Field(ge=1, le=10)] = 4
+    """Most attempts of one call. There is no other retry layer above or below."""
+    max_concurrency: Annotated[int, Field(ge=1, le=64)] = 4
+    """Calls that one process sends at the same time."""
+    training_cutoff: date | None = None
+    """Last day that the model may have read about, as its provider states it. None means unknown: nothing that this
+    model touched is ever called blind."""
+    price: Price | None = None
+    """None means unknown, not free."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname or not value.isascii() or " " in value:
+            raise ValueError("must be an address like https://host/v1 or http://127.0.0.1:8080/v1")
+        if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+            raise ValueError("must hold no user, password, query or fragment: name the key's variable in key_env")
+        _ = parts.port  # raises ValueError with its own sentence
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _keeps_the_key_private(self) -> LlmProfile:
+        parts = urlsplit(self.base_url)
+        if self.key_env and parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
+            raise ValueError("a key must not travel over plain http: use https, or leave key_env out")
+        return self
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

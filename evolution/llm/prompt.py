@@ -1,0 +1,199 @@
+"""Builds the prompts: one system text for all, one task for each proposal, and what follows when an answer is sent back.
+
+What a prompt may hold, and nothing else: the contract, a parent's code without a word of prose (``showing``), figures of
+train folds (``figures``), one direction of ours drawn by the proposal's seed, and data: a parent's recorded hypothesis
+and the gates' findings, as JSON between tags whose name nobody can guess. Never what a candidate raised or printed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+from evolution.llm.client import Message, Role
+from evolution.llm.figures import figures
+from evolution.llm.plain import one_line
+from evolution.llm.showing import shown_text
+from runtime.source import StrategySource
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evolution.llm.parse import Unreadable
+    from evolution.search import Proposal
+    from evolution.trial import Trial
+    from gates.findings import Finding
+
+# More findings than this drown the first one, and models mend a class of mistakes, not a list.
+_MOST_FINDINGS = 5
+_NOTE_LIMIT = 240
+_EXCERPT_LIMIT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """One Markdown file of ``evolution.llm.prompts``."""
+
+    version: str
+    """Declared version and the first digits of the text's own hash, so that a forgotten raise still shows."""
+    text: str
+
+    def fill(self, **values: str) -> str:
+        """The text with its ``$names`` replaced, once: a ``$`` in a value stays as it is."""
+        return Template(self.text).substitute(values)
+
+
+@cache
+def prompt_text(name: str) -> PromptText:
+    """The text called ``name``, like ``mutate``."""
+    first, _, text = files("evolution.llm.prompts").joinpath(f"{name}.md").read_text("utf-8").partition("\n")
+    declared = first.removeprefix("version: ")
+    if declared == first:
+        raise ValueError(f"prompt {name}.md must begin with a line like 'version: {name}-1', not {first!r}")
+    return PromptText(f"{declared}.{hashlib.sha256(text.encode()).hexdigest()[:8]}", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """Messages ready to send."""
+
+    messages: tuple[Message, ...]
+    version: str
+    """Versions of the texts in it, separated by spaces."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """The prompts of one run.
+
+    The system text comes first and never changes within a run, so that endpoints may cache it.
+    """
+
+    system: PromptText
+    """Already filled in; see ``evolution.llm.contract``."""
+    words: frozenset[str]
+    """String literals that a shown strategy keeps."""
+
+    def task(self, proposal: Proposal, parents: Sequence[Trial]) -> Task:
+        """What to ask for a proposal.
+
+        Args:
+            proposal: A mutation or a crossover; its seed draws the direction and the names of the data tags.
+            parents: The trials of ``proposal.parents``, in that order; all of them ran.
+
+        Raises:
+            ValueError: the parents do not fit the proposal, have no scorecard, or a card with other than train cells.
+        """
+        if not parents or [parent.candidate.id for parent in parents] != list(proposal.parents):
+            raise ValueError(f"proposal {proposal.id} has parents {proposal.parents}, which are not those handed in")
+        rng = random.Random(proposal.seed)
+        shown = [shown_text(parent.candidate.source, self.words) for parent in parents]
+        tables = [_figures_of(parent) for parent in parents]
+        notes = _data([_note(parent) for parent in parents], rng)
+        if len(parents) == 1:
+            name, pieces = "mutate", {"parent": shown[0], "figures": tables[0]}
+        else:
+            name = "crossover"
+            pieces = {"first": shown[0], "first_figures": tables[0], "second": shown[1], "second_figures": tables[1]}
+        directions = prompt_text("directives")
+        direction = rng.choice(_directions(directions, name))
+        text = prompt_text(name)
+        return Task(
+            prompts=self,
+            question=text.fill(**pieces, notes=notes, directive=direction),
+            version=f"{self.system.version} {text.version} {directions.version}",
+            shown=tuple(StrategySource.from_text(code) for code in shown),
+            rng=rng,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One child to be written: the first question, and how to ask again."""
+
+    prompts: Prompts
+    question: str
+    version: str
+    shown: tuple[StrategySource, ...]
+    """The parents as the model sees them."""
+    rng: random.Random = field(repr=False)
+
+    def first(self) -> Prompt:
+        """The question as it is asked at first."""
+        return self._prompt(self.question, self.version)
+
+    def again(self, flaw: Unreadable) -> Prompt:
+        """The same question after an answer without a reading. Its text does not come back: there is nothing to mend."""
+        text = prompt_text("again")
+        remark = text.fill(flaw=flaw.flaw.value, message=flaw.message, hint=flaw.hint)
+        return self._prompt(f"{self.question}\n{remark}", f"{self.version} {text.version}")
+
+    def repair(self, source: StrategySource, findings: Sequence[Finding]) -> Prompt:
+        """The question, the source that the gates refused as the model's own words, and what they found in it."""
+        text = prompt_text("repair")
+        lines = source.text.split("\n")
+        entries = [_entry(finding, lines) for finding in _first_of_each_rule(findings)]
+        answer = Message(Role.ASSISTANT, _fenced(source.text))
+        demand = Message(Role.USER, text.fill(findings=_data(entries, self.rng)))
+        return self._prompt(self.question, f"{self.version} {text.version}", answer, demand)
+
+    def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
+        system = Message(Role.SYSTEM, self.prompts.system.text)
+        return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
+
+
+def _figures_of(parent: Trial) -> str:
+    if parent.scorecard is None:
+        raise ValueError(f"trial {parent.candidate.id} ended as {parent.outcome.value}: only what ran is bred from")
+    return figures(parent.scorecard)
+
+
+def _directions(text: PromptText, name: str) -> list[str]:
+    return [line.removeprefix(f"{name}: ") for line in text.text.splitlines() if line.startswith(f"{name}: ")]
+
+
+def _note(parent: Trial) -> dict[str, str]:
+    provenance = parent.candidate.provenance
+    return {"made_by": provenance.operator, "idea": one_line(provenance.detail, _NOTE_LIMIT)}
+
+
+def _first_of_each_rule(findings: Sequence[Finding]) -> list[Finding]:
+    first: dict[str, Finding] = {}
+    for finding in findings:
+        first.setdefault(finding.rule, finding)
+    return list(first.values())[:_MOST_FINDINGS]
+
+
+def _entry(finding: Finding, lines: Sequence[str]) -> dict[str, str | int]:
+    code = lines[finding.line - 1] if 1 <= finding.line <= len(lines) else ""
+    return {
+        "gate": finding.gate,
+        "rule": finding.rule,
+        "line": finding.line,
+        "column": finding.column,
+        "code": one_line(code, _EXCERPT_LIMIT),
+        "message": one_line(finding.message, _NOTE_LIMIT),
+        "hint": one_line(finding.hint, _NOTE_LIMIT),
+    }
+
+
+def _data(entries: Sequence[object], rng: random.Random) -> str:
+    """Entries as JSON, one a line, between tags that their text cannot close."""
+    body = "\n".join(json.dumps(entry, ensure_ascii=True) for entry in entries)
+    name = f"data-{rng.getrandbits(64):016x}"
+    while name in body:
+        name = f"data-{rng.getrandbits(64):016x}"
+    return f"<{name}>\n{body}\n</{name}>"
+
+
+def _fenced(code: str) -> str:
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return f"{fence}python\n{code}{'' if code.endswith(chr(10)) else chr(10)}{fence}"

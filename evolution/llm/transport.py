@@ -1,0 +1,130 @@
+"""Carries requests over HTTP. The only module that imports ``httpx``: a move to its successor is one line here.
+
+The event loop lives in a thread of its own because a deadline must bound the whole exchange: the timeouts of a
+blocking client bound single reads only, so a server that drips one byte a second would hold a candidate for ever.
+
+What it does not do: it does not pin certificates, and the operating system resolves names without our deadline.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx
+from anyio.from_thread import start_blocking_portal
+
+from evolution.llm.exchange import Broken, Reply
+from evolution.llm.outcomes import FatalKind, Trouble
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from evolution.llm.profile import Timeouts
+
+# A long answer of a strategy file is 10 kB of text; reasoning models send some hundred kB beside it.
+MAX_REPLY_BYTES = 4 * 1024 * 1024
+# Blanking a very short key ("x", for servers that want any) would cut holes into honest answers.
+_SHORTEST_BLANKED_KEY = 8
+_CLOSED = Broken(why=FatalKind.CLOSED, reason="the client was closed")
+
+
+class HttpTransport:
+    """An ``exchange.Transport`` over HTTP/1.1.
+
+    The environment's proxies are not used, nor are ``.netrc`` files: the address in the profile is where a request
+    goes. Answers are asked for uncompressed, and compressed ones are refused, so that a few kB cannot become gigabytes.
+
+    Args:
+        base_url: Where ``path`` is appended to.
+        key: Sent as a bearer token with each request; None sends none.
+        timeouts: ``call_s`` is not used here: each ``post`` is told its own limit.
+        max_reply_bytes: Cap of one answer.
+        carrier: Stands in for the network in tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: SecretStr | None,
+        timeouts: Timeouts,
+        *,
+        max_reply_bytes: int = MAX_REPLY_BYTES,
+        carrier: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._key = key
+        self._read_s = timeouts.read_s
+        self._max_reply_bytes = max_reply_bytes
+        self._client = httpx.AsyncClient(
+            base_url=base_url,
+            trust_env=False,
+            follow_redirects=False,
+            timeout=httpx.Timeout(
+                connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=timeouts.connect_s
+            ),
+            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "trigate"},
+            transport=carrier,
+        )
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal(name="llm-transport"))
+        # Last in, first out. Without the second line an interrupted run would wait for the answers still under way.
+        self._stack.callback(self._portal.call, self._portal.stop, True)
+        self._stack.callback(self._portal.call, self._client.aclose)
+        self._is_closed = False
+
+    def post(self, path: str, body: bytes, *, timeout_s: float) -> Reply | Broken:
+        """Send ``body`` as JSON and take the whole answer, within ``timeout_s`` seconds altogether."""
+        if self._is_closed:
+            return _CLOSED
+        try:
+            return self._portal.call(partial(self._post, path, body, timeout_s))
+        except CancelledError:
+            return _CLOSED
+
+    def close(self) -> None:
+        """Drop connections and end the thread; calls under way end as ``CLOSED``."""
+        self._is_closed = True
+        self._stack.close()
+
+    async def _post(self, path: str, body: bytes, timeout_s: float) -> Reply | Broken:
+        try:
+            with anyio.fail_after(timeout_s):
+                return await self._exchange(path, body)
+        except TimeoutError:
+            return Broken(why=Trouble.TIMEOUT, reason=f"no complete answer within {timeout_s:.0f} s")
+        except httpx.ReadTimeout:
+            return Broken(why=Trouble.TIMEOUT, reason=f"silent for {self._read_s:g} s")
+        except httpx.TransportError as error:
+            # Only the type's name: some of these errors quote the header that they dislike.
+            return Broken(why=Trouble.CONNECTION, reason=f"connection failed ({type(error).__name__})")
+
+    async def _exchange(self, path: str, body: bytes) -> Reply | Broken:
+        async with self._client.stream("POST", path, content=body, headers=self._headers()) as response:
+            encoding = response.headers.get("content-encoding", "identity").lower()
+            if encoding != "identity":
+                return Broken(
+                    why=FatalKind.BAD_REQUEST, reason="the server compressed an answer asked for uncompressed"
+                )
+            content = bytearray()
+            async for chunk in response.aiter_raw():
+                content += chunk
+                if len(content) > self._max_reply_bytes:
+                    return Broken(why=FatalKind.TOO_LARGE, reason=f"answer beyond {self._max_reply_bytes} bytes")
+            return Reply(
+                status=response.status_code,
+                headers={name.lower(): self._without_key(value) for name, value in response.headers.items()},
+                body=self._without_key(content.decode("latin-1")).encode("latin-1"),
+            )
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"content-type": "application/json"}
+        if self._key is not None:
+            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+        return headers
+
+    def _without_key(self, text: str) -> str:
+        secret = self._key.get_secret_value() if self._key is not None else ""
+        return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_BLANKED_KEY else text

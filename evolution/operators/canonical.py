@@ -1,0 +1,116 @@
+"""Two texts of the same strategy are the same strategy: the normal form of a syntax tree, its hash and its text.
+
+The form leaves out what cannot change behaviour: positions, formatting, comments, docstrings and the name of the
+class. It is spelled out here rather than taken from ``ast.dump``, whose output differs between Python versions.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import TYPE_CHECKING, TypeVar
+
+from gates.scan import Scanned, scan
+
+if TYPE_CHECKING:
+    from runtime.source import StrategySource
+
+Node = TypeVar("Node", bound=ast.AST)
+
+CLASS_NAME = "Candidate"
+"""What every strategy class is called in the normal form."""
+
+_IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+
+
+def canonical_hash(source: StrategySource) -> str:
+    r"""Hex digest of the normal form; equal for texts that differ only in formatting, comments or class name.
+
+    A source that gate one refuses has no tree: its digest is that of its bytes, so only exact copies are equal.
+
+    >>> from runtime.source import StrategySource
+    >>> plain = StrategySource(b"class S(Strategy):\n    def on_bar(self, bar):\n        self.close()\n")
+    >>> noted = StrategySource(b"class T(Strategy):\n    def on_bar(self, bar):  # leave\n        self.close( )\n")
+    >>> canonical_hash(plain) == canonical_hash(noted)
+    True
+    """
+    scanned = scan(source)
+    if not isinstance(scanned, Scanned):
+        return _digest("bytes", source.sha256)
+    return hash_tree(scanned.tree, scanned.class_name)
+
+
+def canonical_text(source: StrategySource) -> str:
+    """The strategy without docstrings and comments, evenly formatted: what prompts show. Keeps the class's own name.
+
+    Raises:
+        ValueError: gate one refuses the source; nothing is unparsed before that gate.
+    """
+    scanned = scan(source)
+    if isinstance(scanned, Scanned):
+        return unparse(without_docstrings(scanned.tree))
+    raise ValueError(f"no canonical text for {source.sha256[:12]}: {scanned.reason}")
+
+
+def hash_tree(tree: ast.Module, class_name: str) -> str:
+    """``canonical_hash`` for a tree at hand."""
+    return _digest("tree", shape(without_docstrings(tree), class_name=class_name))
+
+
+def shape(node: object, *, class_name: str | None = None) -> str:
+    """The structure under a node as text; equal texts mean equal structure, on every supported Python."""
+    if isinstance(node, list):
+        return f"[{','.join(shape(item, class_name=class_name) for item in node)}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    parts = [
+        f"{name}={shape(value, class_name=class_name)}"
+        for name, value in ast.iter_fields(node)
+        if name not in _IGNORED_FIELDS and value is not None and value != []
+    ]
+    if (isinstance(node, ast.ClassDef) and node.name == class_name) or (
+        isinstance(node, ast.Name) and node.id == class_name
+    ):
+        parts[0] = CLASS_NAME
+    return f"{type(node).__name__}({','.join(parts)})"
+
+
+def without_docstrings(tree: ast.Module) -> ast.Module:
+    """A copy of the tree in which no statement is a lone string."""
+    stripped = clone(tree)
+    for node in ast.walk(stripped):
+        for name in ("body", "orelse"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                kept = [statement for statement in block if not _is_text(statement)]
+                needs_body = name == "body" and not kept and not isinstance(node, ast.Module)
+                setattr(node, name, [ast.Pass()] if needs_body else kept)
+    return stripped
+
+
+def clone(node: Node) -> Node:
+    """A deep copy without positions. ``copy.deepcopy`` would need three times the stack for a tree at the depth limit."""
+    return type(node)(**{name: _cloned(value) for name, value in ast.iter_fields(node)})
+
+
+def unparse(tree: ast.Module) -> str:
+    """The text of a tree that gate one has admitted, or that was made from one."""
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+def _cloned(value: object) -> object:
+    if isinstance(value, list):
+        return [clone(item) if isinstance(item, ast.AST) else item for item in value]
+    return clone(value) if isinstance(value, ast.AST) else value
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _digest(kind: str, text: str) -> str:
+    return hashlib.sha256(f"strategy-{kind}/1 {text}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,167 @@
+"""Makes a child: chooses an operator, applies it, and accepts only what is small, new and passes gate one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from evolution.operators.anatomy import dissect
+from evolution.operators.canonical import clone, hash_tree, unparse, without_docstrings
+from evolution.operators.crossover import LinkedCrossover, SignalGraft
+from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
+from evolution.operators.jitter import ConstantJitter, ParameterJitter
+from evolution.operators.orders import ExitEdit, SizeEdit
+from evolution.operators.prune import prune
+from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
+from gates.scan import Scanned, judge_contract, scan
+from runtime.source import Language, StrategySource
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from evolution.operators.operator import Operator
+
+MAX_NODES = 700
+"""Syntax tree nodes of a child: about twice the largest seed. A parent that is larger (a model wrote it) may not grow."""
+
+ATTEMPTS = 40
+"""Draws of an operator before giving up; a seed needs hardly more than two."""
+
+MAX_DETAIL = 200
+"""Characters of ``Variation.detail``: it is shown in tables."""
+
+
+class Weighted(NamedTuple):
+    """An operator and how often it is drawn, relative to the others of its arity."""
+
+    operator: Operator
+    weight: float
+
+
+OPERATORS: tuple[Weighted, ...] = (
+    Weighted(ParameterJitter(), 3.0),
+    Weighted(IndicatorSwap(), 2.0),
+    Weighted(IndicatorInsert(), 2.0),
+    Weighted(ConditionInsert(), 1.5),
+    Weighted(ExitEdit(), 1.5),
+    Weighted(SourceSwap(), 1.0),
+    Weighted(ConditionDelete(), 1.0),
+    Weighted(ConstantJitter(), 1.0),
+    Weighted(BooleanFlip(), 0.75),
+    Weighted(SizeEdit(), 0.5),
+    Weighted(ComparatorFlip(), 0.5),
+    Weighted(SignalFlip(), 0.25),
+    Weighted(LinkedCrossover(), 3.0),
+    Weighted(SignalGraft(), 1.0),
+)
+"""All operators. The order is part of a run's reproducibility."""
+
+
+class Strain(NamedTuple):
+    """A parent as operators take it: without docstrings and dead parts."""
+
+    tree: ast.Module
+    class_name: str
+    hashes: frozenset[str]
+    """Of the parent as it is, and without its dead parts: a child that equals either is no child."""
+    nodes: int
+    """Size of the parent as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """A child that differs in structure from its parents and passes gate one."""
+
+    source: StrategySource
+    operator: str
+    """``offline/<operator>``."""
+    detail: str
+    """What was changed, in our own words; quotes at most short expressions of the parents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoVariation:
+    """No child came into being."""
+
+    reason: str
+
+
+def vary(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bool) -> Variation | NoVariation:
+    """Make one child without a model.
+
+    The child depends on nothing but the arguments: same parents, same state of the generator, same child.
+
+    Args:
+        parents: the first is varied; the second lends parts to a crossover. Any further ones are not looked at.
+        rng: the only source of randomness.
+        crossover: whether an operator with two parents is used; otherwise one with one parent.
+
+    Example:
+        >>> import random
+        >>> from evolution.seeds import seed_sources
+        >>> (_, trend), (_, breakout), *_ = seed_sources()
+        >>> vary([trend, breakout], random.Random(7), crossover=True).operator.partition("/")[0]
+        'offline'
+    """
+    arity = 2 if crossover else 1
+    if len(parents) < arity:
+        return NoVariation(reason=f"{arity} parents are needed, {len(parents)} given")
+    stock = []
+    for parent in parents[:arity]:
+        strain = read(parent)
+        if strain is None:
+            return NoVariation(reason=f"parent {parent.sha256[:12]} is no Python source that the gates admit")
+        stock.append(strain)
+    choices = [choice for choice in OPERATORS if choice.operator.arity == arity]
+    weights = [choice.weight for choice in choices]
+    for _ in range(ATTEMPTS):
+        child = apply(rng.choices(choices, weights)[0].operator, stock, rng)
+        if child is not None:
+            return child
+    return NoVariation(reason=f"no operator found anything to change in {ATTEMPTS} attempts")
+
+
+def read(source: StrategySource) -> Strain | None:
+    """A parent in normal form; None when it is no Python, or the gates refuse its text."""
+    scanned = scan(source) if source.language is Language.PYTHON else None
+    if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
+        return None
+    whole = without_docstrings(scanned.tree)
+    trimmed = clone(whole)
+    prune(trimmed, scanned.class_name)
+    hashes = frozenset(hash_tree(tree, scanned.class_name) for tree in (whole, trimmed))
+    return Strain(trimmed, scanned.class_name, hashes, sum(1 for _ in ast.walk(whole)))
+
+
+def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Variation | None:
+    """One attempt of one operator; None when it found nothing to change or its child is no good.
+
+    No good is what equals a parent, is too large, declares more history than the engine gives, or fails what the gates read in its text (gate one, and gate three up to loading).
+    """
+    first = stock[0]
+    copies = [dissect(clone(strain.tree), strain.class_name) for strain in stock]
+    anatomies = [anatomy for anatomy in copies if anatomy is not None]
+    detail = operator.vary(anatomies, rng) if len(anatomies) == len(stock) == operator.arity else None
+    if detail is None:
+        return None
+    tree = anatomies[0].tree
+    prune(tree, first.class_name)
+    result = dissect(tree, first.class_name)
+    too_large = sum(1 for _ in ast.walk(tree)) > max(MAX_NODES, first.nodes)
+    if too_large or result is None or not lookbacks_fit(result):
+        return None
+    source = StrategySource.from_text(unparse(tree))
+    scanned = scan(source)
+    if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
+        return None
+    known = frozenset().union(*(strain.hashes for strain in stock))
+    if hash_tree(scanned.tree, scanned.class_name) in known:
+        return None
+    return Variation(source=source, operator=f"offline/{operator.name}", detail=_capped(detail))
+
+
+def _capped(detail: str) -> str:
+    line = " ".join(detail.split())
+    return line if len(line) <= MAX_DETAIL else f"{line[: MAX_DETAIL - 3]}..."

@@ -1,0 +1,31 @@
+"""The admission card: every check with its figure, its limit and its verdict in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One check on one candidate."""
+
+    name: str
+    """Stable id of the check, like ``validation-psr``."""
+    figure: float | None
+    """What was found; None where it is undefined, which never passes."""
+    limit: float
+    passed: bool
+    sentence: str
+    """Names the figure and the limit, for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionCard:
+    """The checks that were made. Stages after the first failed one are not reached, and have no results."""
+
+    checks: tuple[CheckResult, ...]
+
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        """The checks that refused the candidate."""
+        return tuple(check for check in self.checks if not check.passed)

@@ -1,0 +1,205 @@
+"""Promotion: one counted look at the vault for one entry, asked for by one person.
+
+The order is what makes a look count. First everything that can be refused without looking is refused. Then the vault
+and the cage are opened; if that fails, nothing is spent. Then the look is written down and charged, synced to disk.
+Only then does the source run. The result, the decision and the entry's new status are written in one transaction
+before anybody is told. A process that dies in between leaves a charged look without a result: asking for the promotion
+again takes up that same look, on the same bars, and costs nothing more, since nobody has seen anything yet.
+
+A failed look says no more than that it failed: figures of the vault, once seen, would steer the next night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from evolution.pool import decisions
+from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
+from evolution.pool.looks import NoBudget, begin_look, cells_of_look, plan_look, read_looks, settle_look
+from evolution.pool.segment import Runner, SegmentFailure, SegmentFigures, run_segment
+from evolution.tables import DecisionRow, PoolEntryRow
+from runtime.store import writing
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
+    from evolution.pool.entry import Binding, Decision
+    from evolution.pool.looks import Look, LookPolicy
+    from evolution.pool.segment import Segment
+    from runtime.kernel.report import RunConfig
+    from runtime.market import Bars, Cell, Vault
+
+VaultOpener = Callable[[], "Vault"]
+"""Opens the vault of the entry's data set. Handed in, so that nothing in the search can reach one."""
+RunnerOpener = Callable[[Mapping[str, "Bars"]], AbstractContextManager[Runner]]
+"""Opens a runner whose cage holds these bars, and closes it afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promoted:
+    """The entry passed its look; the decision stands in the log."""
+
+    entry: PoolEntry
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookFailed:
+    """The entry failed its look and is declined; the decision stands in the log."""
+
+    entry: PoolEntry
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionRefused:
+    """There was no result: nothing was looked at, or the look was stopped and waits to be taken up."""
+
+    reason: str
+
+
+Promotion = Promoted | LookFailed | PromotionRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Who asks for a promotion, why, and on which terms."""
+
+    by: str
+    reason: str
+    policy: LookPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A charged look and its cells."""
+
+    look: Look
+    cells: tuple[Cell, ...]
+
+
+def promote(  # noqa: PLR0913 - a promotion is bound to all of this
+    engine: Engine,
+    entry: PoolEntry,
+    request: Request,
+    *,
+    binding: Binding,
+    config: RunConfig,
+    open_vault: VaultOpener,
+    open_runner: RunnerOpener,
+    now: Callable[[], datetime],
+) -> Promotion:
+    """Promote an entry if its one look at the vault allows it.
+
+    Args:
+        engine: The store.
+        entry: What to promote.
+        request: Who asks and why, checked before; and what a look costs and asks for.
+        binding: Data, configuration and engine as they are now; they must be those of the entry's admission.
+        config: How to run it: the configuration behind ``binding.config_hash``.
+        open_vault: Opens the vault.
+        open_runner: Opens a runner for the vault's bars.
+        now: The clock.
+    """
+    refusal = _refusal(entry, binding)
+    if refusal is not None:
+        return refusal
+    vault = open_vault()
+    with open_runner(vault.bars) as runner:
+        with writing(engine, durable=True) as session:
+            begun = _begin(session, entry, vault, request, now())
+        if isinstance(begun, PromotionRefused):
+            return begun
+        segment = run_segment(runner, entry.source, vault.bars, begun.cells, config)
+    if isinstance(segment, SegmentFailure) and not segment.is_repeatable:
+        return PromotionRefused(
+            reason=f"the run on the vault was stopped ({segment.reason}); look {begun.look.number} is charged, and "
+            "asking again takes it up at no further cost"
+        )
+    with writing(engine, durable=True) as session:
+        return _settle(session, entry, begun.look, segment, request, now())
+
+
+def _refusal(entry: PoolEntry, binding: Binding) -> PromotionRefused | None:
+    if entry.status is not EntryStatus.CANDIDATE:
+        return PromotionRefused(reason=f"entry {entry.id} is {entry.status.value}; only a candidate can be promoted")
+    difference = entry.binding.difference(binding)
+    if difference is not None:
+        return PromotionRefused(
+            reason=f"entry {entry.id} was admitted under other conditions: {difference}; its admission says nothing "
+            "about these, so let a run with them admit it again"
+        )
+    return None
+
+
+def _begin(
+    session: Session, entry: PoolEntry, vault: Vault, request: Request, at: datetime
+) -> _Begun | PromotionRefused:
+    """Charge a look, or take up the one that was charged for this entry and never settled."""
+    row = session.get_one(PoolEntryRow, entry.number)
+    if row.status != EntryStatus.CANDIDATE.value:
+        return PromotionRefused(reason=f"entry {entry.id} is {row.status} by now; only a candidate can be promoted")
+    earlier = _promoted_before(session, entry)
+    if earlier is not None:
+        return PromotionRefused(reason=f"the same source was promoted before, as entry {entry_id(earlier)}")
+    looks = read_looks(session)
+    pending = next((look for look in looks if look.entry == entry.number), None)
+    if pending is not None:
+        cells = cells_of_look(vault.bars, vault.cells, pending)
+        if pending.passed is None and cells is not None:
+            return _Begun(look=pending, cells=cells)
+        return PromotionRefused(
+            reason=f"entry {entry.id} has had its look at the vault (look {pending.number} of {pending.at:%Y-%m-%d}), "
+            "and there is one per entry"
+        )
+    plan = plan_look(vault.bars, vault.cells, looks, request.policy)
+    if isinstance(plan, NoBudget):
+        return PromotionRefused(reason=plan.reason)
+    return _Begun(
+        look=begin_look(session, row, vault, plan, alpha=request.policy.alpha, by=request.by, at=at), cells=plan
+    )
+
+
+def _promoted_before(session: Session, entry: PoolEntry) -> int | None:
+    query = select(col(DecisionRow.entry)).where(
+        col(DecisionRow.source_sha256) == entry.source.sha256,
+        col(DecisionRow.decision) == DecisionKind.PROMOTED.value,
+    )
+    return session.scalars(query.limit(1)).first()
+
+
+def _settle(  # noqa: PLR0913, PLR0917 - a result, and who asked for it
+    session: Session, entry: PoolEntry, look: Look, segment: Segment, request: Request, at: datetime
+) -> Promotion:
+    passed = is_passed(segment, alpha=look.alpha, max_drawdown=request.policy.max_drawdown)
+    row = session.get_one(PoolEntryRow, entry.number)
+    if row.status != EntryStatus.CANDIDATE.value:
+        return PromotionRefused(reason=f"entry {entry.id} became {row.status} while its look was taken")
+    if not settle_look(session, look, passed=passed, figures=asdict(segment), at=at):
+        return PromotionRefused(reason=f"look {look.number} was settled by another process at the same time")
+    kind = DecisionKind.PROMOTED if passed else DecisionKind.FAILED_LOOK
+    decision = decisions.append(session, row, kind, by=request.by, reason=request.reason, at=at, look=look.number)
+    after = replace(entry, status=kind.status)
+    return Promoted(entry=after, decision=decision) if passed else LookFailed(entry=after, decision=decision)
+
+
+def is_passed(segment: Segment, *, alpha: float, max_drawdown: float) -> bool:
+    """The test: probability of a positive active Sharpe ratio above 1 - alpha, and drawdown within its limit.
+
+    A source that fails on the vault's bars, or whose figures are undefined there, does not pass.
+    """
+    return (
+        isinstance(segment, SegmentFigures)
+        and segment.psr is not None
+        and segment.psr > 1.0 - alpha
+        and segment.max_drawdown <= max_drawdown
+    )

@@ -1,0 +1,125 @@
+"""What a source does on one stretch of bars: the few figures that admission and promotion judge.
+
+A ``Runner`` is passed in by the caller and runs the source in a cage; what comes back is measured here, with the same
+functions as in the search. The evidence is one series: per timestamp the mean over symbols of active returns.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from evolution.kills import MACHINE_ENDS, is_kill
+from fitness import active_run_returns, measure, pooled_active_returns, probabilistic_sharpe, sharpe_sample
+from fitness.metrics import MINIMUM_RETURNS
+from gates.findings import Rejected
+from runtime.cage.outcome import CageEnd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evolution.evaluate import BenchCell
+    from gates import Evaluation
+    from runtime.kernel import RunConfig
+    from runtime.market import Bars, Cell
+    from runtime.source import StrategySource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRun:
+    """A source run on some cells."""
+
+    cells: tuple[BenchCell, ...]
+    """The cells as they were run, each with its bars and its configuration."""
+    evaluation: Evaluation
+    """Reports in the order of the cells; none unless the source was admitted and the cage finished."""
+
+
+class Runner(Protocol):
+    """Runs a source on given cells in a way of the caller's choosing.
+
+    Deterministic: the same source, cells and configuration give the same reports. A bad source is a value in the
+    ``Evaluation``; an exception means that the machine or the caller is broken.
+    """
+
+    def run(
+        self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+    ) -> BenchRun:
+        """Gates first; if they admit the source, one run per cell, the warm-up rows before it not traded."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFigures:
+    """A source on one segment (all its cells)."""
+
+    bars: int
+    """Scored bars, summed over cells."""
+    trades: int
+    """Closed round trips, summed over cells."""
+    max_drawdown: float
+    """Worst cell, as a fraction of the previous peak; 1 when ruined."""
+    active_sharpe: float | None
+    """Of the pooled active returns, annualised; None below 30 returns or without dispersion."""
+    psr: float | None
+    """Probability that the true Sharpe ratio of the pooled active returns is above 0; None like ``active_sharpe``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentFailure:
+    """A source that did not get to the end of a segment."""
+
+    reason: str
+    """One line, in our own words."""
+    is_repeatable: bool
+    """False when the machine may be to blame (a kill): then it says nothing about the source."""
+
+
+Segment = SegmentFigures | SegmentFailure
+
+
+def run_segment(
+    runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+) -> Segment:
+    """Run a source on a segment and measure it."""
+    run = runner.run(source, bars, cells, config)
+    failure = _failure(run, expected=len(cells))
+    return _figures(run) if failure is None else failure
+
+
+def _failure(run: BenchRun, *, expected: int) -> SegmentFailure | None:
+    evaluation = run.evaluation
+    verdict, outcome = evaluation.verdict, evaluation.outcome
+    if isinstance(verdict, Rejected):
+        return SegmentFailure(reason=verdict.reason, is_repeatable=not is_kill(verdict.findings))
+    if outcome is None:
+        return SegmentFailure(reason="the cage gave no outcome", is_repeatable=False)
+    if outcome.end is not CageEnd.FINISHED:
+        return SegmentFailure(reason=outcome.reason, is_repeatable=outcome.end not in MACHINE_ENDS)
+    if len(evaluation.reports) != expected or len(run.cells) != expected:
+        raise ValueError(f"a runner gave {len(evaluation.reports)} reports of {len(run.cells)} cells for {expected}")
+    for report in evaluation.reports:
+        if report.end.value != "finished":
+            where = "" if report.failure is None else f": {report.failure.exception} in {report.failure.hook}"
+            return SegmentFailure(reason=f"the strategy {report.end.value}{where}", is_repeatable=True)
+    return None
+
+
+def _figures(run: BenchRun) -> SegmentFigures:
+    pairs = list(zip(run.cells, run.evaluation.reports, strict=True))
+    measured = [measure(report, each.bars, each.config, first=each.config.start) for each, report in pairs]
+    active = pooled_active_returns(
+        [active_run_returns(report, each.bars, each.config, first=each.config.start) for each, report in pairs]
+    ).returns
+    sample = sharpe_sample(active) if len(active) >= MINIMUM_RETURNS else None
+    bars_per_year = run.cells[0].bars.instrument.bars_per_year
+    return SegmentFigures(
+        bars=sum(len(each.bars) - each.config.start for each in run.cells),
+        trades=sum(metrics.trades for metrics in measured),
+        max_drawdown=max(
+            1.0 if report.ruined else metrics.max_drawdown for metrics, (_, report) in zip(measured, pairs, strict=True)
+        ),
+        active_sharpe=None if sample is None else sample.sharpe * math.sqrt(bars_per_year),
+        psr=probabilistic_sharpe(sample),
+    )

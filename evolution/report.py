@@ -1,0 +1,239 @@
+"""The report of a run: what was tried, where it fell, what was best, and why nothing (or something) was good enough.
+
+``run_summary`` gathers stored values; the renderers are pure functions of what it gathered, so a report of an old run
+always reads the same. Whatever a model or a candidate may have written is escaped for the medium.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evolution.pool.admission import CHECKS
+from evolution.trial import TrialOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from evolution.ledger import TrialLedger
+    from evolution.pool import Pool, PoolEntry, Refusal
+    from evolution.run import FindingCount, Funnel, GenerationSummary, RunRecord
+    from evolution.trial import Trial
+
+_BEST = 5
+# A line of a report is read at a glance; what is longer is cut, and the whole is in the store.
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRefusals:
+    """How one admission check went over a run."""
+
+    check: str
+    candidates: int
+    """Candidates that it refused."""
+    nearest: Refusal
+    """The refused figure that came nearest to the limit; undefined figures are farthest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """All that a report of one run says."""
+
+    record: RunRecord
+    funnel: Funnel
+    best: tuple[Trial, ...]
+    """SCORED trials with the highest seed scores, best first."""
+    findings: tuple[FindingCount, ...]
+    """The rules that refused most candidates."""
+    generations: tuple[GenerationSummary, ...]
+    refusals: tuple[CheckRefusals, ...]
+    """In the order of the checks."""
+    refused: int
+    """Candidates that were considered for the pool and not admitted."""
+    entries: tuple[PoolEntry, ...]
+    """Pool entries that came from this run."""
+
+
+def run_summary(ledger: TrialLedger, pool: Pool, run_id: str) -> RunSummary:
+    """Gather what is stored about a run.
+
+    Raises:
+        UnknownIdError: There is no such run.
+    """
+    record = ledger.run(run_id)
+    refusals = pool.refusals(record.id)
+    return RunSummary(
+        record=record,
+        funnel=ledger.funnel(record.id),
+        best=best_trials(ledger.trials(record.id)),
+        findings=ledger.frequent_findings(record.id),
+        generations=ledger.generations(record.id),
+        refusals=refusals_by_check(refusals),
+        refused=len({refusal.candidate_id for refusal in refusals}),
+        entries=pool.list(run_id=record.id),
+    )
+
+
+def best_trials(trials: Iterable[Trial], *, limit: int = _BEST) -> tuple[Trial, ...]:
+    """SCORED trials by seed score, best first; equal ones in order of their ids."""
+    scored = [
+        (trial.scorecard.score, trial)
+        for trial in trials
+        if trial.outcome is TrialOutcome.SCORED and trial.scorecard is not None and trial.scorecard.score is not None
+    ]
+    ranked = sorted(scored, key=lambda pair: (-pair[0], pair[1].candidate.id))
+    return tuple(trial for _, trial in ranked[:limit])
+
+
+def refusals_by_check(refusals: Sequence[Refusal]) -> tuple[CheckRefusals, ...]:
+    """Refusals per check, in the order in which the checks are made."""
+    order = {check.name: place for place, check in enumerate(CHECKS)}
+    counts = Counter(refusal.check for refusal in refusals)
+    names = sorted(counts, key=lambda name: (order.get(name, len(order)), name))
+    return tuple(
+        CheckRefusals(
+            check=name,
+            candidates=counts[name],
+            nearest=min((each for each in refusals if each.check == name), key=_distance),
+        )
+        for name in names
+    )
+
+
+def _distance(refusal: Refusal) -> tuple[bool, float, str]:
+    is_undefined = refusal.figure is None
+    return is_undefined, abs((refusal.figure or 0.0) - refusal.limit), refusal.candidate_id
+
+
+# Rendering
+
+
+def render_text(summary: RunSummary) -> str:
+    """The report for a terminal."""
+    return "\n".join(_lines(summary, escape=escape_text, heading=lambda text: f"\n{text}", bullet="  ")).lstrip() + "\n"
+
+
+def render_markdown(summary: RunSummary) -> str:
+    """The report as Markdown, for a Prefect artifact or a file."""
+    return (
+        "\n".join(_lines(summary, escape=escape_markdown, heading=lambda text: f"\n## {text}\n", bullet="- ")).lstrip()
+        + "\n"
+    )
+
+
+def verdict(summary: RunSummary) -> str:
+    """The report in one sentence."""
+    if summary.entries:
+        count = len(summary.entries)
+        return f"{count} new pool {'entry' if count == 1 else 'entries'} from {summary.funnel.total} candidates"
+    if summary.refused:
+        return f"nothing was good enough: {summary.refused} candidates were considered for the pool, none was admitted"
+    scored = summary.funnel.outcomes[TrialOutcome.SCORED]
+    if scored:
+        return f"nothing was considered for the pool; {scored} of {summary.funnel.total} candidates were scored"
+    return f"nothing was good enough: none of {summary.funnel.total} candidates got a score that keeps to the limits"
+
+
+def _lines(
+    summary: RunSummary, *, escape: Callable[[str], str], heading: Callable[[str], str], bullet: str
+) -> list[str]:
+    sections = (
+        (f"Run {summary.record.id}", _facts(summary)),
+        ("Funnel", _funnel(summary.funnel)),
+        ("Best by seed score on train", [_best(trial) for trial in summary.best]),
+        ("Most frequent findings", [_finding(finding) for finding in summary.findings]),
+        ("Generations", [_generation(generation) for generation in summary.generations]),
+        ("Refused at admission, check by check", [_refusals(each) for each in summary.refusals]),
+        ("New pool entries", [_entry(entry) for entry in summary.entries]),
+    )
+    return [
+        line
+        for title, lines in sections
+        if lines
+        for line in (heading(escape(title)), *(bullet + escape(shorten(text)) for text in lines))
+    ]
+
+
+def _facts(summary: RunSummary) -> list[str]:
+    facts, record = summary.record.facts, summary.record
+    end = "" if record.finished is None else f", until {record.finished:%Y-%m-%d %H:%M} UTC"
+    model = "offline" if facts.profile is None else f"model profile {facts.profile}"
+    return [
+        verdict(summary),
+        f"{record.status.value}; from {record.created:%Y-%m-%d %H:%M} UTC{end}",
+        f"data {facts.dataset} ({facts.dataset_sha256[:12]}), seed {facts.seed}, {model}, engine {facts.engine_version}",
+        *([facts.note] if facts.note else []),
+    ]
+
+
+def _funnel(funnel: Funnel) -> list[str]:
+    gates = ", ".join(f"gate {gate}: {count}" for gate, count in sorted(funnel.rejected_by_gate.items()))
+    lines = [f"{funnel.total} candidates"]
+    for outcome in TrialOutcome:
+        detail = f" ({gates})" if outcome is TrialOutcome.REJECTED else ""
+        lines.append(f"{funnel.outcomes[outcome]} {outcome.value}{detail}")
+    return lines
+
+
+def _best(trial: Trial) -> str:
+    card, candidate = trial.scorecard, trial.candidate
+    assert card is not None and card.score is not None  # noqa: PT018 - best_trials chose it for its score
+    against = "" if card.benchmark_score is None else f" (buy and hold {card.benchmark_score:.3f})"
+    return (
+        f"{candidate.id}: score {card.score:.3f}{against}, {card.trades} round trips, drawdown {card.max_drawdown:.1%}, "
+        f"by {candidate.provenance.operator}"
+    )
+
+
+def _finding(finding: FindingCount) -> str:
+    return f"{finding.candidates} x gate {finding.gate} {finding.rule}: {finding.message}"
+
+
+def _generation(generation: GenerationSummary) -> str:
+    volume = "none" if generation.hypervolume is None else f"{generation.hypervolume:.4f}"
+    counts = ", ".join(f"{count} {name}" for name, count in generation.counts.items() if count)
+    return f"generation {generation.generation}: hypervolume {volume}; {counts or 'no trials'}"
+
+
+def _refusals(refusals: CheckRefusals) -> str:
+    nearest = refusals.nearest
+    return f"{refusals.check} refused {refusals.candidates}; nearest {nearest.candidate_id}: {nearest.sentence}"
+
+
+def _entry(entry: PoolEntry) -> str:
+    blind = "" if not entry.models else f", not blind (models in its ancestry: {', '.join(entry.models)})"
+    return f"{entry.id}: {entry.candidate_id}, score {entry.score:.3f}, source {entry.source.sha256[:12]}{blind}"
+
+
+# Escaping
+
+
+def shorten(text: str) -> str:
+    """One line of bearable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def escape_text(text: str) -> str:
+    r"""Text in which every character shows: control and bidirectional characters, surrogates and the like as escapes.
+
+    >>> escape_text("red \x1b[31m")
+    'red \\x1b[31m'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$-])")
+
+
+def escape_markdown(text: str) -> str:
+    r"""Text that Markdown shows as it is: no links, no emphasis, no tables, no HTML.
+
+    >>> print(escape_markdown("<b>[x](y)</b>"))
+    &lt;b\>\[x\]\(y\)&lt;/b\>
+    """
+    escaped = _MARKDOWN.sub(r"\\\1", escape_text(text))
+    return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")

@@ -1,0 +1,197 @@
+"""Domain values as rows, and back. Exact both ways: floats to the last bit, None as None, findings in their order.
+
+Table models and JSON columns accept anything, so the way back is strict: a document with an unknown or missing field
+is not patched up but refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from evolution.candidate import Candidate, Provenance
+from evolution.run import RunFacts, RunRecord, RunStatus
+from evolution.tables import CandidateRow, RunRow, SourceRow, TrialRow
+from evolution.trial import Trial, TrialOutcome
+from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from gates.findings import Finding
+from runtime.source import Language, StrategySource
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class RowError(Exception):
+    """A stored row cannot be turned into the value it stands for: the database was changed by other hands."""
+
+
+def run_row(record: RunRecord) -> RunRow:
+    """A run as a row."""
+    facts = record.facts
+    return RunRow(
+        id=record.id,
+        status=record.status.value,
+        seed=facts.seed,
+        plan=dict(facts.plan),
+        dataset=facts.dataset,
+        dataset_sha256=facts.dataset_sha256,
+        config_hash=facts.config_hash,
+        engine_version=facts.engine_version,
+        profile=facts.profile,
+        note=facts.note,
+        created=record.created,
+        finished=record.finished,
+    )
+
+
+def run_record(row: RunRow) -> RunRecord:
+    """A row as a run."""
+    return RunRecord(
+        id=row.id,
+        facts=RunFacts(
+            seed=row.seed,
+            plan=row.plan,
+            dataset=row.dataset,
+            dataset_sha256=row.dataset_sha256,
+            config_hash=row.config_hash,
+            engine_version=row.engine_version,
+            profile=row.profile,
+            note=row.note,
+        ),
+        status=RunStatus(row.status),
+        created=row.created,
+        finished=row.finished,
+    )
+
+
+def source_row(source: StrategySource) -> SourceRow:
+    """A source as a row."""
+    return SourceRow(sha256=source.sha256, language=source.language.value, data=source.data)
+
+
+def source_value(row: SourceRow) -> StrategySource:
+    """A row as a source.
+
+    Raises:
+        RowError: The bytes are not the ones that were stored.
+    """
+    source = StrategySource(bytes(row.data), Language(row.language))
+    if source.sha256 != row.sha256:
+        raise RowError(f"source {row.sha256[:12]}: its stored bytes hash to {source.sha256[:12]}; restore a backup")
+    return source
+
+
+def candidate_row(candidate: Candidate) -> CandidateRow:
+    """A candidate as a row; its source goes into a row of its own."""
+    provenance = candidate.provenance
+    return CandidateRow(
+        run_id=candidate.run_id,
+        generation=candidate.generation,
+        index=candidate.index,
+        id=candidate.id,
+        source_sha256=candidate.source.sha256,
+        language=candidate.source.language.value,
+        operator=provenance.operator,
+        parents=list(provenance.parents),
+        seed=provenance.seed,
+        model=provenance.model,
+        detail=provenance.detail,
+    )
+
+
+def candidate_value(row: CandidateRow, source: StrategySource) -> Candidate:
+    """A row and its source as a candidate."""
+    return Candidate(
+        id=row.id,
+        run_id=row.run_id,
+        generation=row.generation,
+        index=row.index,
+        source=source,
+        provenance=Provenance(
+            operator=row.operator,
+            parents=tuple(row.parents),
+            seed=row.seed,
+            model=row.model,
+            detail=row.detail,
+        ),
+    )
+
+
+def trial_row(trial: Trial, created: datetime) -> TrialRow:
+    """A trial as a row; its candidate goes into a row of its own.
+
+    Raises:
+        ValueError: A figure is NaN or infinite. JSON has neither, and no figure of ours may be either.
+    """
+    card = trial.scorecard
+    objectives = card.objectives if card else None
+    row = TrialRow(
+        run_id=trial.candidate.run_id,
+        generation=trial.candidate.generation,
+        index=trial.candidate.index,
+        outcome=trial.outcome.value,
+        gate=trial.gate,
+        reason=trial.reason,
+        findings=[asdict(finding) for finding in trial.findings],
+        scorecard=asdict(card) if card else None,
+        sharpe=objectives.sharpe if objectives else None,
+        calmar=objectives.calmar if objectives else None,
+        turnover=objectives.turnover if objectives else None,
+        violation=card.violation if card else None,
+        score=card.score if card else None,
+        behaviour=trial.behaviour,
+        cpu_s=trial.cpu_s,
+        wall_s=trial.wall_s,
+        created=created,
+    )
+    try:
+        json.dumps([row.scorecard, row.cpu_s, row.wall_s], allow_nan=False)
+    except ValueError as error:
+        raise ValueError(f"trial {trial.candidate.id}: holds a figure that is not finite; undefined is None") from error
+    return row
+
+
+def trial_value(row: TrialRow, candidate: Candidate) -> Trial:
+    """A row and its candidate as a trial.
+
+    Raises:
+        RowError: The row does not hold a trial.
+    """
+    try:
+        return Trial(
+            candidate=candidate,
+            outcome=TrialOutcome(row.outcome),
+            reason=row.reason,
+            gate=row.gate,
+            findings=tuple(Finding(**finding) for finding in row.findings),
+            scorecard=scorecard_value(row.scorecard) if row.scorecard is not None else None,
+            behaviour=row.behaviour,
+            cpu_s=row.cpu_s,
+            wall_s=row.wall_s,
+        )
+    except (TypeError, ValueError, KeyError) as error:
+        raise RowError(f"trial {candidate.id} of run {candidate.run_id}: cannot be read back; {error}") from error
+
+
+def scorecard_value(document: dict[str, Any]) -> Scorecard:
+    """The document of a scorecard (``dataclasses.asdict``) as a scorecard.
+
+    Raises:
+        KeyError: A field is missing.
+        TypeError: A field is missing or unknown.
+    """
+    objectives = document["objectives"]
+    return Scorecard(
+        **document
+        | {
+            "cells": tuple(_cell(cell) for cell in document["cells"]),
+            "objectives": None if objectives is None else Objectives(**objectives),
+            "vetoes": tuple(document["vetoes"]),
+        }
+    )
+
+
+def _cell(document: dict[str, Any]) -> CellResult:
+    metrics = {name: Metrics(**document[name]) for name in ("metrics", "buy_and_hold")}
+    return CellResult(**document | metrics)

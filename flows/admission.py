@@ -1,0 +1,43 @@
+"""The end of a night: the best candidates meet the admission checks, one after the other, in a cage that also holds validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evolution.pool import AlreadyIn, CageRunner, Entered, NotAdmitted
+from flows import opening
+
+if TYPE_CHECKING:
+    from evolution.pool import Consideration
+    from flows.night import Night
+
+
+def admit_finalists(night: Night) -> tuple[Consideration, ...]:
+    """Put a finished search's finalists through admission, best first; each verdict is stored and told."""
+    finalists = night.finalists()
+    if not finalists:
+        night.watch.say(
+            "admission: no candidate is feasible and beats buy and hold on train, so there is nobody to admit"
+        )
+        return ()
+    night.watch.now(f"admission of {len(finalists)} finalists")
+    settings = night.settings
+    verdicts: list[Consideration] = []
+    # The search's own cage never held a validation bar; this one is opened when the search is over.
+    with opening.gate_cage(night.dataset.bars, settings.cage) as cage:
+        runner = CageRunner(cage=cage, limits=settings.cage_limits())
+        for trial in finalists:
+            verdict = night.pool.consider(trial, dataset=night.dataset, runner=runner, config=settings.run_config())
+            night.watch.say(f"admission: {trial.candidate.id} {_in_words(verdict)}")
+            verdicts.append(verdict)
+    return tuple(verdicts)
+
+
+def _in_words(verdict: Consideration) -> str:
+    match verdict:
+        case Entered(entry=entry):
+            return f"enters the pool as {entry.id} (score {entry.score:.3f})"
+        case AlreadyIn(entry=entry):
+            return f"is in the pool already, as {entry.id}"
+        case NotAdmitted(card=card):
+            return f"is refused: {card.failed[0].sentence}"

@@ -1,0 +1,81 @@
+"""What a person sees in Prefect's UI: a table per generation, progress, and a summary. Ids and figures, escaped text, no secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prefect.artifacts import (
+    create_markdown_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+
+from flows.output import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
+    from evolution.trial import Trial
+
+
+def publish_generation(run_id: str, generation: int, trials: Sequence[Trial]) -> None:
+    """The table artifact of one generation, best first."""
+    ranked = sorted(trials, key=_rank)
+    create_table_artifact(
+        table=[_row(place, trial) for place, trial in enumerate(ranked, 1)],
+        key="generation",
+        description=f"Run {run_id}, generation {generation + 1}: scored first, then what was refused, and why.",
+    )
+
+
+def open_progress(run_id: str) -> UUID:
+    """A progress bar for the run; feed it with ``show_progress``."""
+    return create_progress_artifact(
+        progress=0.0, key="run-progress", description=f"Run {run_id}: share of candidates tried"
+    )
+
+
+def show_progress(artifact: UUID, share: float) -> None:
+    """Move the bar to ``share`` (0..1)."""
+    update_progress_artifact(artifact_id=artifact, progress=round(100 * share, 1))
+
+
+def publish_summary(markdown: str) -> None:
+    """The report of a finished run."""
+    create_markdown_artifact(
+        markdown=markdown, key="run-report", description="What the night found, and what it refused."
+    )
+
+
+def _rank(trial: Trial) -> tuple[bool, float, float, str]:
+    card = trial.scorecard
+    if card is None:
+        return (True, 0.0, 0.0, trial.candidate.id)
+    score = -card.score if card.score is not None else float("inf")
+    return (False, card.violation, score, trial.candidate.id)
+
+
+def _row(place: int, trial: Trial) -> dict[str, Any]:
+    card = trial.scorecard
+    goals = card.objectives if card else None
+    return {
+        "rank": place,
+        "candidate": trial.candidate.id,
+        "outcome": trial.outcome.value,
+        "score": _rounded(card.score if card else None),
+        "sharpe": _rounded(goals.sharpe if goals else None),
+        "calmar": _rounded(goals.calmar if goals else None),
+        "turnover": _rounded(goals.turnover if goals else None),
+        "drawdown": _rounded(card.max_drawdown if card else None),
+        "beats buy and hold": card.beats_buy_and_hold if card else None,
+        "gate": trial.gate,
+        "reason": plain(trial.reason),
+        "operator": plain(trial.candidate.provenance.operator),
+        "parents": " ".join(trial.candidate.provenance.parents),
+    }
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, 4)

@@ -1,0 +1,51 @@
+"""``trigate doctor``: what this machine has, tried live."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import Any
+
+from flows.commands.options import Json
+from flows.output import print_json, table
+
+
+def doctor(json: Json = False) -> int:
+    """Try each layer of the cage in a throwaway child, and look at the rest of the machine."""
+    from runtime.cage import probe_layers
+
+    layers = probe_layers()
+    missing = [layer.name for layer in layers if layer.required and not layer.active]
+    if json:
+        print_json(
+            {
+                "layers": [
+                    {"name": layer.name, "required": layer.required, "active": layer.active, "probe": layer.probe}
+                    for layer in layers
+                ],
+                **_surroundings(),
+            }
+        )
+    else:
+        table("", ("layer", "required", "active", "probe"), [(x.name, x.required, x.active, x.probe) for x in layers])
+        for name, value in _surroundings().items():
+            print(f"{name}: {value}")
+        print(f"missing: {', '.join(missing)}" if missing else "the full cage holds here")
+    return 3 if missing else 0
+
+
+def _surroundings() -> dict[str, Any]:
+    """What else decides if a night can run."""
+    from flows.problems import Problem
+    from flows.settings import home_folder
+
+    try:
+        home, is_writable = str(home_folder()), True
+    except Problem as problem:
+        home, is_writable = str(problem), False
+    return {
+        "python": platform.python_version(),
+        "machine": f"{sys.platform} {platform.machine()}, kernel {platform.release()}",
+        "home": home,
+        "home_writable": is_writable,
+    }

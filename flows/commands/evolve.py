@@ -1,0 +1,152 @@
+"""``trigate evolve``: the main job, watched on the console."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.options import CageChoice, ConfigFile, DataSet, Json, Symbol, TimeframeText
+from flows.problems import EnvironmentProblem, UsageProblem
+
+if TYPE_CHECKING:
+    from evolution.report import RunSummary
+    from flows.night import Night, Order
+    from flows.settings import Settings
+    from flows.watch import ConsoleWatch
+
+
+def evolve(
+    config: ConfigFile = None,
+    data: DataSet = None,
+    generations: Annotated[int | None, typer.Option(help="How many generations (default 6).")] = None,
+    population: Annotated[int | None, typer.Option(help="Candidates in each generation (default 24).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Equal seeds give equal candidates, scores and pool.")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="No model: offline operators only (the default).")] = False,
+    llm: Annotated[str | None, typer.Option("--llm", metavar="PROFILE", help="Let a model write children.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that was cut short.")] = None,
+    symbol: Symbol = None,
+    timeframe: TimeframeText = None,
+    cage: CageChoice = None,
+    json: Json = False,
+) -> int:
+    """Evolve strategies: breed, gate, cage, score, select; then fill the pool."""
+    _refuse_contradictions(offline=offline, llm=llm, resume=resume, others=(data, generations, population, seed))
+    from flows.settings import home_folder, load_settings
+    from flows.watch import ConsoleWatch
+
+    home = home_folder()
+    settings = load_settings(
+        config, home, data=data, cage=cage, search__generations=generations, search__population=population
+    )
+    with ConsoleWatch(stderr=json) as watch:
+        watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
+        order = _order(settings, home, seed=seed, llm=llm, resume=resume, symbol=symbol, timeframe=timeframe)
+        summary = _run(settings, home, watch, order)
+    _print(summary, json=json)
+    return 0
+
+
+def _refuse_contradictions(*, offline: bool, llm: str | None, resume: str | None, others: tuple[object, ...]) -> None:
+    if offline and llm:
+        raise UsageProblem("--offline and --llm exclude each other: leave one out")
+    if resume and (llm or any(each is not None for each in others)):
+        raise UsageProblem("--resume goes on with the run's own data, sizes, seed and profile: leave those flags out")
+
+
+def _order(
+    settings: Settings,
+    home: Path,
+    *,
+    seed: int | None,
+    llm: str | None,
+    resume: str | None,
+    symbol: str | None,
+    timeframe: str | None,
+) -> Order:
+    from flows.opening import dataset, engine
+    from flows.start import new_order, stored_order
+
+    if resume is not None:
+        return stored_order(engine(home), resume)
+    # Registers a file under a name, so that the run itself only ever speaks of names.
+    registered = dataset(settings.data, home, symbol=symbol, timeframe=timeframe)
+    return new_order(settings.model_copy(update={"data": registered.name}), seed=seed, profile=llm)
+
+
+def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> RunSummary:
+    """The run itself. Prefect's server starts while data, store and cage open; prefect is imported last."""
+    from flows.night import NightOutage
+    from flows.server import start_server
+    from flows.start import open_night
+
+    server = start_server(home)
+    with open_night(settings, home, watch, order) as night:
+        try:
+            _introduce(watch, night)
+            running = server.wait(lambda elapsed: watch.now(f"Prefect's server is starting ({elapsed:.0f} s)"))
+            watch.say(f"Prefect: {running.ui_url}" + (" (while this run lasts)" if running.own else ""))
+            _flow(night)
+        except NightOutage as outage:
+            raise EnvironmentProblem(
+                f"{outage}; run {night.run_id} is stored and goes on with: trigate evolve --resume {night.run_id}"
+            ) from None
+        except KeyboardInterrupt:
+            watch.say(f"stopped; run {night.run_id} is stored and goes on with: trigate evolve --resume {night.run_id}")
+            raise
+        return night.summary()
+
+
+def _flow(night: Night) -> None:
+    from flows.evolve import evolve as flow
+
+    order = night.order
+    flow(
+        data=order.data,
+        generations=order.generations,
+        population=order.population,
+        seed=order.seed,
+        profile=order.profile,
+        run=night.run_id,
+    )
+
+
+def _introduce(watch: ConsoleWatch, night: Night) -> None:
+    dataset, order, settings = night.dataset, night.order, night.settings
+    origin = {"real": "real bars", "synthetic": "synthetic bars", "file": "bars from a file"}[dataset.label]
+    children = f"model profile {order.profile}" if order.profile else "offline operators, no model"
+    watch.say(
+        f"run {night.run_id}: {dataset.name} ({origin}: {', '.join(dataset.symbols)}, {dataset.timeframe}), seed {order.seed}"
+    )
+    watch.say(
+        f"{order.generations} generations of {order.population}; children by {children}; "
+        f"{settings.cage} cage, {settings.worker_count()} at a time"
+    )
+    watch.expect(generations=order.generations, candidates=order.generations * order.population, done=len(night.trials))
+
+
+def _print(summary: RunSummary, *, json: bool) -> None:
+    from evolution.pool import entry_document, run_document
+    from evolution.report import render_text, verdict
+    from flows.commands.pool import print_entries
+    from flows.output import print_json
+
+    run = summary.record.id
+    if json:
+        entries = [entry_document(entry) for entry in summary.entries]
+        print_json(run_document(summary.record, summary.funnel) | {"verdict": verdict(summary), "entries": entries})
+        return
+    print(render_text(summary))
+    if summary.entries:
+        print_entries(summary.entries)
+        first = summary.entries[0].id
+        print(f"look: trigate pool show {first}; decide: trigate pool promote {first} --by NAME --reason TEXT")
+    else:
+        print(f"the pool got nothing from this run; every candidate and its reason: trigate runs show {run} --json")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("trigate")

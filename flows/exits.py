@@ -1,0 +1,85 @@
+"""The boundary between our code and the person at the terminal: every way to end becomes an exit code and one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from flows.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INTERRUPTED = 130
+"""What shells expect after Ctrl-C."""
+
+# Typer carries its own copy of click in some versions and uses the package in others; its public faces lead to the right one.
+_ClickError = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
+
+
+def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
+    """Run ``command``; turn whatever happens into an exit code. No traceback reaches a user.
+
+    Exit 0 done, 1 a negative verdict, 2 wrong usage or bad input, 3 the environment, 130 interrupted.
+    """
+    try:
+        result = command()
+        sys.stdout.flush()
+    except Problem as problem:
+        return _say(problem.kind, str(problem), problem.exit_code, as_json=as_json)
+    except _ClickError as problem:
+        return _say_usage(problem, as_json=as_json)
+    except typer.Exit as ending:
+        return ending.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        return _say("interrupted", "stopped on request; what was stored stays stored", INTERRUPTED, as_json=as_json)
+    except BrokenPipeError:
+        # The reader (head, less) has what it wanted. Keep the interpreter from complaining while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the process boundary: a fault of ours is kept and told in one sentence
+        return _say("fault", _fault_sentence(error), 3, as_json=as_json)
+    return result if isinstance(result, int) else 0
+
+
+def _say(kind: str, message: str, code: int, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": {"kind": kind, "message": message}}))
+    else:
+        print(f"trigate: {message}", file=sys.stderr)
+    return code
+
+
+def _say_usage(problem: Any, *, as_json: bool) -> int:
+    if type(problem).__name__ == "NoArgsIsHelpError":
+        print(problem.format_message())
+        return 2
+    context = getattr(problem, "ctx", None)
+    path = context.command_path if context else "trigate"
+    text = " ".join(problem.format_message().split()).rstrip(".")
+    return _say("usage", f"{text[:1].lower()}{text[1:]}; see '{path} --help'", 2, as_json=as_json)
+
+
+def _fault_sentence(error: Exception) -> str:
+    kept = _keep_traceback()
+    where = f"; details are in {kept}" if kept else ""
+    return f"internal fault ({type(error).__name__}), nothing that was stored is lost{where}"
+
+
+def _keep_traceback() -> Path | None:
+    """Write the traceback where a person can find it; None when even that fails."""
+    try:
+        folder = Path(os.environ.get("TRIGATE_HOME") or Path.home() / ".trigate") / "logs"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file = folder / f"fault-{os.getpid()}.txt"
+        file.touch(mode=0o600)
+        file.write_text(traceback.format_exc(), encoding="utf-8")
+    except (OSError, RuntimeError):
+        return None
+    return file

@@ -1,0 +1,191 @@
+"""What runs in the gate cage: gates two and three, and the cells of an evaluation. Named to the cage, imported only there.
+
+The zygote calls ``prepare`` once; each job is one call of ``run`` in a child of its own. Whatever ``run`` returns has been
+made in a process that ran a candidate, so the parent checks it field by field (``gates.wire``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from gates.contract import judge_loaded
+from gates.findings import Rejected
+from gates.rules import finding
+from gates.sandbox import Watch, compile_tree, prepare_process, run_module
+from gates.scan import judge_contract, scan
+from gates.smoke import SMOKE_START, smoke_bars
+from gates.wire import Result, Task, decode_bars, decode_job, encode_result
+from runtime.desk import printable
+from runtime.indicators import compute
+from runtime.kernel import RunConfig, RunEnd, encode_report, run_strategy
+from runtime.kernel.local import failure_of
+from runtime.market.bars import PRICE_COLUMNS
+from runtime.source import StrategySource
+from runtime.strategy import Strategy
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from gates.findings import Finding
+    from gates.wire import CellJob
+    from runtime.kernel import Failure, RunReport
+    from runtime.market.bars import Bars
+    from runtime.model import Bar
+
+# The session keeps this many lines; what a candidate printed before it had a log counts among them.
+_MAX_LOG_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """What every child of this zygote shares, by fork."""
+
+    bars: dict[str, Bars]
+    rows: dict[str, list[Bar]]
+    smoke: Bars
+    smoke_rows: list[Bar]
+
+
+_stage: _Stage
+
+
+def prepare(blob: bytes) -> None:
+    """Set the stage in the zygote: bars as columns and as records, a tamed standard library, warm indicators."""
+    global _stage  # noqa: PLW0603 - the one thing that a zygote is for: state that its children find in place
+    prepare_process()
+    bars = decode_bars(blob)
+    smoke = smoke_bars()
+    _stage = _Stage(bars, {key: one.rows() for key, one in bars.items()}, smoke, smoke.rows())
+    _warm_up()
+
+
+def run(data: bytes) -> bytes:
+    """Do one job: load, then the dry run unless only loading was asked for, then the cells."""
+    job = decode_job(data)
+    candidate = compile_candidate(job.source)
+    if not isinstance(candidate, Candidate):
+        return encode_result(Result(None, (candidate,), ()))
+    loading = candidate.load()
+    if not isinstance(loading, Loading):
+        return encode_result(Result(None, (loading,), ()))
+    findings = () if job.task is Task.LOAD else candidate.dry_run()
+    if findings:
+        return encode_result(Result(None, findings, ()))
+    reports = tuple(encode_report(candidate.run_cell(cell, job.config)) for cell in job.cells)
+    return encode_result(Result(candidate.class_name, (), reports))
+
+
+class Loading(NamedTuple):
+    """One load of a candidate."""
+
+    strategy: type[Strategy]
+    printed: list[str]
+    """What it printed before it had a log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A compiled candidate, which every run loads anew."""
+
+    code: CodeType
+    class_name: str
+    watch: Watch
+
+    def load(self) -> Loading | Finding:
+        """Gate two, and the part of gate three that looks at the loaded class."""
+        try:
+            loaded = run_module(self.code)
+        except BaseException as error:  # noqa: BLE001 - a candidate may raise anything, and nothing of it may pass
+            failure = failure_of("load", error)
+            return finding("load-raises", _said(failure), line=failure.line or 1)
+        value = loaded.namespace.get(self.class_name)
+        wrong = judge_loaded(value, self.class_name, Strategy)
+        return wrong or Loading(cast("type[Strategy]", value), loaded.printed)
+
+    def dry_run(self) -> tuple[Finding, ...]:
+        """The rest of gate three: twice over the smoke bars, each time freshly loaded."""
+        config = RunConfig(start=SMOKE_START)
+        first, second = (self._run(_stage.smoke, _stage.smoke_rows, config) for _ in range(2))
+        for report in (first, second):
+            if report.failure is not None:
+                return (_finding_of(report.failure),)
+            if report.end is RunEnd.FLOODED:
+                return (finding("order-flood", "it asked for more orders than the cap allows"),)
+        if self.watch.sees_change():
+            return (finding("changes-shared", "the run changed a class that it shares with the engine"),)
+        if (first.first_tradable_bar, first.order_log) != (second.first_tradable_bar, second.order_log):
+            return (finding("not-deterministic", "two runs over the same bars asked for different orders"),)
+        return ()
+
+    def run_cell(self, cell: CellJob, config: RunConfig) -> RunReport:
+        """One cell of an evaluation, freshly loaded.
+
+        Raises:
+            RuntimeError: the run changed what the next one would see; no result of this child counts.
+        """
+        rows = _stage.rows[cell.key][cell.start - cell.warmup : cell.stop]
+        report = self._run(cell.bars(_stage.bars[cell.key]), rows, replace(config, start=cell.warmup))
+        if self.watch.sees_change():
+            raise RuntimeError("a run changed a class that candidates share")
+        return report
+
+    def _run(self, bars: Bars, rows: list[Bar], config: RunConfig) -> RunReport:
+        loading = self.load()
+        if not isinstance(loading, Loading):
+            raise RuntimeError("a candidate loaded once and not again")  # noqa: TRY004 - not about types
+        report = run_strategy(loading.strategy, bars, config, rows=rows)
+        early = tuple(map(printable, loading.printed))
+        return replace(report, log=(early + report.log)[:_MAX_LOG_LINES]) if early else report
+
+
+def compile_candidate(source: bytes) -> Candidate | Finding:
+    """Compile what the parent's scan let pass.
+
+    Raises:
+        RuntimeError: gate one, or the text part of gate three, would not have let it pass.
+    """
+    scanned = scan(StrategySource(source))
+    if isinstance(scanned, Rejected) or judge_contract(scanned) is not None:
+        raise RuntimeError("the parent sends only what its own scan lets pass")
+    try:
+        code = compile_tree(scanned.tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        message = ascii(getattr(error, "msg", None) or type(error).__name__)[1:-1][:200]
+        return finding("does-not-compile", message, line=getattr(error, "lineno", None) or 1)
+    return Candidate(code, scanned.class_name, Watch())
+
+
+def _finding_of(failure: Failure) -> Finding:
+    rule = "lookback-too-long" if failure.exception == "lookback-too-long" else "raises"
+    return finding(rule, _said(failure), line=failure.line or 1)
+
+
+def _said(failure: Failure) -> str:
+    """Our words about a failure: the API's own sentence, or the builtin type and the hook."""
+    if failure.exception[:1].islower():  # a rule of StrategyError, not the name of a type
+        return f"{failure.message} (in {failure.hook})"[:400]
+    return f"raises {failure.exception} in {failure.hook}"
+
+
+def _warm_up() -> None:
+    """Call what numpy and TA-Lib set up on first use, and one whole run, before the first fork."""
+    compute("SMA", {name: getattr(_stage.smoke, name) for name in PRICE_COLUMNS}, "close", {"timeperiod": 10})
+    compute("BBANDS.upper", {name: getattr(_stage.smoke, name) for name in PRICE_COLUMNS}, "close", {})
+    candidate = compile_candidate(_WARM_SOURCE)
+    assert isinstance(candidate, Candidate)
+    findings = candidate.dry_run()
+    assert not findings, findings
+
+
+_WARM_SOURCE = b"""
+class Warm(Strategy):
+    def on_start(self):
+        self.average = self.indicator("EMA", timeperiod=20)
+
+    def on_bar(self, bar):
+        if self.flat and crossed_above(self.average, bar.close):
+            self.target(0.5, stop_loss=0.1)
+        elif self.long:
+            self.close()
+"""

@@ -1,0 +1,169 @@
+"""What the rules need to know about a tree before they judge it: parents, scopes, imports, and whose attribute is whose."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gates.rules import EXPORTS, FROM_ONLY_EXPORTS, finding
+from gates.scopes import FunctionNode, Scope, ScopeKind, Scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gates.findings import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A target like ``root.a.b[i].c``, taken apart."""
+
+    root: ast.expr
+    attributes: tuple[str, ...]
+    """From left to right; subscripts are left out."""
+
+
+class Reading:
+    """One tree and everything that was worked out about it. Built once per source, then only read."""
+
+    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+        self.tree = tree
+        self._lines = lines
+        self.steps = list(in_source_order(tree))
+        self.nodes = [step.node for step in self.steps]
+        self._parents = {id(step.node): step.parent for step in self.steps}
+        self.scopes = Scopes.of(tree)
+        self.bound = self.scopes.bound_anywhere()
+        self.modules = dict(self._imported_modules())
+        """Local name of each imported module -> the module."""
+        self.imported = dict(self._imported_names())
+        """Local name of each ``from`` import -> its full name."""
+        self.classes = frozenset(node.name for node in self.nodes if isinstance(node, ast.ClassDef))
+        self.own_attributes = frozenset(self._own_attributes())
+        """Attributes that this file's classes give their own instances."""
+
+    def parent(self, node: ast.AST) -> ast.AST:
+        """The node around this one; the module has itself."""
+        return self._parents.get(id(node), self.tree)
+
+    def scope(self, node: ast.AST) -> Scope:
+        """Where the node is evaluated."""
+        return self.scopes.of_node.get(id(node), self.scopes.module)
+
+    def finding(self, rule: str, message: str, node: ast.AST, hint: str | None = None) -> Finding:
+        """A finding that points at a node (or at the nearest one around it that has a place)."""
+        line, column = self.place(node)
+        return finding(rule, message, line=line, column=column, hint=hint)
+
+    def place(self, node: ast.AST) -> tuple[int, int]:
+        """Line and column of a node, both from 1, the column in characters (``ast`` counts bytes)."""
+        while not hasattr(node, "lineno") and node is not self.tree:
+            node = self.parent(node)
+        line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        if isinstance(node, ast.Attribute) and node.end_lineno and node.end_col_offset:
+            line, offset = node.end_lineno, max(node.end_col_offset - len(node.attr), 0)  # the word after the dot
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        return line, len(text.encode()[:offset].decode("utf-8", "ignore")) + 1
+
+    # -- names --
+
+    def full_name(self, node: ast.expr) -> str | None:
+        """``dataclasses.dataclass`` for whatever way it was imported; the plain name of a builtin or injected one.
+
+        None when the name was given another meaning anywhere in the file, or the expression is no name.
+        """
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = self.modules.get(node.value.id)
+            return f"{module}.{node.attr}" if module and self._binding_count(node.value.id) == 1 else None
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id in self.imported:
+            return self.imported[node.id] if self._binding_count(node.id) == 1 else None
+        return None if node.id in self.bound else node.id
+
+    def is_own_self(self, node: ast.AST) -> bool:
+        """Whether a node is the ``self`` of a method: its first parameter, never bound to anything else."""
+        if not (isinstance(node, ast.Name) and node.id == "self"):
+            return False
+        home = self.scope(node).resolve("self")
+        return home is not None and home.names["self"] == 1 and self._is_method(home.node)
+
+    def is_first_parameter_of_classmethod(self, node: ast.Name) -> bool:
+        """Whether a name is the class that a class method got."""
+        home = self.scope(node).resolve(node.id)
+        function = home.node if home else None
+        return (
+            isinstance(function, ast.FunctionDef)
+            and any(self.full_name(decorator) == "classmethod" for decorator in function.decorator_list)
+            and _first_parameter(function) == node.id
+        )
+
+    def _is_method(self, function: ast.AST) -> bool:
+        return (
+            isinstance(function, ast.FunctionDef)
+            and self.scope(function).kind is ScopeKind.CLASS
+            and _first_parameter(function) == "self"
+            and not any(
+                self.full_name(decorator) in {"staticmethod", "classmethod"} for decorator in function.decorator_list
+            )
+        )
+
+    def chain(self, node: ast.expr) -> Chain:
+        """Take a store target apart, down to what it starts from."""
+        attributes: list[str] = []
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            if isinstance(node, ast.Attribute):
+                attributes.append(node.attr)
+            node = node.value
+        return Chain(node, tuple(reversed(attributes)))
+
+    # -- facts --
+
+    def _binding_count(self, name: str) -> int:
+        return sum(binding.name == name for binding in self.scopes.bindings)
+
+    def _imported_modules(self) -> Iterator[tuple[str, str]]:
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name in EXPORTS:
+                        yield alias.asname or alias.name, alias.name
+
+    def _imported_names(self) -> Iterator[tuple[str, str]]:
+        for node in self.nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module in EXPORTS or node.module in FROM_ONLY_EXPORTS):
+                for alias in node.names:
+                    yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+    def _own_attributes(self) -> Iterator[str]:
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and self.is_own_self(node.value):
+                yield node.attr
+        for binding in self.scopes.bindings:
+            if binding.scope.kind is ScopeKind.CLASS:
+                yield binding.name
+
+
+class Step(NamedTuple):
+    """One node on a walk over a tree."""
+
+    node: ast.AST
+    parent: ast.AST
+    """The node around it; the root has itself. (A map by identity would not do: operators and contexts are shared.)"""
+    depth: int
+
+
+def in_source_order(tree: ast.AST) -> Iterator[Step]:
+    """All nodes, parents before children, without recursion."""
+    waiting = [Step(tree, tree, 0)]
+    while waiting:
+        step = waiting.pop()
+        yield step
+        children = [Step(child, step.node, step.depth + 1) for child in ast.iter_child_nodes(step.node)]
+        waiting.extend(reversed(children))
+
+
+def _first_parameter(function: FunctionNode) -> str | None:
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    return parameters[0].arg if parameters else None

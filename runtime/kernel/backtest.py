@@ -1,0 +1,76 @@
+"""A strategy over given bars, in this process, as fast as Python allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtime.indicators import compute, lookback
+from runtime.kernel.local import LocalHost
+from runtime.kernel.session import Declaration, RunLimits, Session
+
+if TYPE_CHECKING:
+    from runtime.kernel.report import RunConfig, RunReport
+    from runtime.market.bars import Bars
+    from runtime.model import Bar
+    from runtime.strategy import Strategy
+
+
+def run_strategy(
+    strategy_class: type[Strategy],
+    bars: Bars,
+    config: RunConfig,
+    *,
+    rows: list[Bar] | None = None,
+    limits: RunLimits | None = None,
+) -> RunReport:
+    """Run a strategy over all bars and report what it did. The strategy runs in this process: cage it first.
+
+    Args:
+        strategy_class: a loaded strategy; constructed anew here.
+        bars: what it trades on; rows before ``config.start`` only feed indicators and history.
+        config: cash, costs, account, start, delay.
+        rows: ``bars.rows()``, when the caller has them already.
+        limits: caps on orders and log.
+
+    Example:
+        >>> import numpy as np
+        >>> from runtime.kernel.report import RunConfig
+        >>> from runtime.market.bars import Bars
+        >>> from runtime.model import Instrument, Timeframe
+        >>> from runtime.strategy import Strategy
+        >>> class Hold(Strategy):
+        ...     def on_bar(self, bar):
+        ...         if self.bar_count == 1:
+        ...             self.buy(10)
+        >>> price = np.array([100.0, 101.0, 103.0])
+        >>> bars = Bars(
+        ...     instrument=Instrument(symbol="X", bars_per_year=252), timeframe=Timeframe(86_400),
+        ...     ts=np.arange(3) * 86_400, open=price, high=price, low=price, close=price, volume=price,
+        ... )
+        >>> run_strategy(Hold, bars, RunConfig()).fills[0].price
+        101.0
+    """
+    limits = limits or RunLimits()
+    session = Session(
+        LocalHost(strategy_class, bars.instrument, bars.timeframe, limits), config, bars.instrument, limits
+    )
+    declared = session.start()
+    if declared is not None:
+        rows = bars.rows() if rows is None else rows
+        first = first_row(declared, config)
+        columns = columns_of(declared, bars)
+        session.warm_up(rows[:first], [column[:first] for column in columns])
+        session.advance(rows[first:], [column[first:] for column in columns])
+    return session.finish(bars.close)
+
+
+def first_row(declared: Declaration, config: RunConfig) -> int:
+    """The first row on which ``on_bar`` may be called: everything declared is defined there and on the row before."""
+    longest = max((lookback(call.name, dict(call.params)) + 1 for call in declared.calls), default=0)
+    return max(config.start, longest, declared.need - 1)
+
+
+def columns_of(declared: Declaration, bars: Bars) -> list[list[float]]:
+    """Values of the declared series over all bars, one list each."""
+    prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
+    return [compute(call.name, prices, call.source, dict(call.params)).tolist() for call in declared.calls]

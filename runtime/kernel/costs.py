@@ -1,0 +1,63 @@
+"""What a trade costs and what size it may have: fees, slippage, ticks, lots. Pure functions of numbers.
+
+Rounding always goes against the trader, with a tolerance of a billionth of a step so that ``0.3 / 0.1`` is three lots.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.kernel.report import Costs
+
+_TOLERANCE = 1e-9
+
+
+def fee_of(costs: Costs, quantity: float, price: float) -> float:
+    """Fee of one fill: the share of the notional plus the amount per unit, at least the minimum.
+
+    >>> from runtime.kernel.report import Costs
+    >>> round(fee_of(Costs(fee_bps=10), 1000, 100), 6)
+    100.0
+    """
+    fee = quantity * price * costs.fee_bps / 10_000.0 + quantity * costs.fee_per_unit
+    return max(fee, costs.fee_minimum)
+
+
+def slipped(costs: Costs, price: float, *, buying: bool) -> float:
+    """The price after adverse slippage."""
+    share = costs.slippage_bps / 10_000.0
+    return price * (1.0 + share) if buying else price * (1.0 - share)
+
+
+def floor_to(value: float, step: float | None) -> float:
+    """The largest whole number of steps that is not above ``value`` (None: any value).
+
+    >>> floor_to(300.0000000000001, 1.0)
+    300.0
+    """
+    return value if step is None else math.floor(value / step + _TOLERANCE) * step
+
+
+def ceil_to(value: float, step: float | None) -> float:
+    """The smallest whole number of steps that is not below ``value`` (None: any value)."""
+    return value if step is None else math.ceil(value / step - _TOLERANCE) * step
+
+
+def affordable(costs: Costs, budget: float, price: float, lot: float | None) -> float:
+    """Largest quantity whose notional plus fee is within ``budget`` (quote currency); 0 when nothing is.
+
+    >>> from runtime.kernel.report import Costs
+    >>> affordable(Costs(fee_bps=0), 1000.0, 100.0, 1.0)
+    10.0
+    """
+    per_unit = price * (1.0 + costs.fee_bps / 10_000.0) + costs.fee_per_unit
+    quantity = budget / per_unit
+    if costs.fee_minimum > 0.0:
+        quantity = min(quantity, (budget - costs.fee_minimum) / price)
+    quantity = floor_to(quantity, lot)
+    # Division and the fee's own rounding may leave the sum an ulp above the budget; cash must not become negative.
+    while quantity > 0.0 and quantity * price + fee_of(costs, quantity, price) > budget:
+        quantity = math.nextafter(quantity, 0.0) if lot is None else quantity - lot
+    return max(quantity, 0.0)

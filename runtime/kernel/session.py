@@ -1,0 +1,282 @@
+"""One bar through one strategy: the session that a backtest and a live clock share.
+
+A session owns the venue and the books. It hands each closed bar to a ``StrategyHost`` and gets requests back. It goes
+bar by bar and keeps nothing of the future, so any way of cutting a series into chunks gives the same result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from runtime.kernel.equity import mark
+from runtime.kernel.report import Failure, OrderEntry, RunEnd, RunReport
+from runtime.kernel.tickets import Cancel, OrderRefused, Ticket, canonical, judge
+from runtime.kernel.venue import Venue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from runtime.desk import IndicatorCall, Moment, OpenOrder, Request
+    from runtime.kernel.report import RunConfig
+    from runtime.model import Bar, Fill, Instrument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """How much one strategy may ask for and say."""
+
+    orders_per_bar: int = 100
+    """Requests of one bar; more end the run as flooded. A grid of orders fits; a loop that forgot to stop does not."""
+    orders_per_run: int = 50_000
+    log_lines: int = 200
+    log_chars: int = 500
+    """Per line."""
+
+
+class Declaration(NamedTuple):
+    """What a strategy declared in ``on_start``."""
+
+    calls: tuple[IndicatorCall, ...]
+    need: int
+    early_orders: int
+    """Orders asked for in ``on_start``; they are refused."""
+
+
+class Account(NamedTuple):
+    """The copy of the books that a strategy may see."""
+
+    cash: float
+    position: float
+    entry_price: float | None
+    open_orders: tuple[OpenOrder, ...]
+
+
+class StrategyHost(Protocol):
+    """Where a strategy lives: in this process, or in another one behind a pipe.
+
+    Calls come in order: ``start``, ``warm_up`` (any number of times), ``decide`` once per bar, ``stop``. A host never
+    raises for the strategy's sake: a ``Failure`` is the answer then, and only ``log`` is read afterwards. One host
+    serves one run; not thread-safe.
+    """
+
+    def start(self) -> Declaration | Failure:
+        """Load the strategy and run ``on_start``."""
+
+    def warm_up(self, moments: Sequence[Moment]) -> None:
+        """Show bars (with the values of the declared series) on which nothing is decided."""
+
+    def decide(self, moment: Moment, account: Account | None, fills: Sequence[Fill]) -> Sequence[Request] | Failure:
+        """Run ``on_fill`` for each fill, then ``on_bar``.
+
+        ``account`` is None when nothing changed since the last call. What comes back are well-formed requests,
+        numbered from 1 without the cancels; their values may be anything.
+        """
+
+    def stop(self) -> Failure | None:
+        """Run ``on_stop``."""
+
+    @property
+    def dropped(self) -> int:
+        """Requests beyond what the host was willing to carry."""
+
+    @property
+    def log(self) -> Sequence[str]:
+        """What the strategy logged so far."""
+
+
+class _Due(NamedTuple):
+    """A request on its way to the venue."""
+
+    row: int
+    """Row at whose open it takes effect."""
+    order: Ticket | Cancel
+
+
+class _State(Enum):
+    """How much of the venue the next bar concerns."""
+
+    IDLE = "flat, and nothing waits"
+    HOLDING = "a position, and nothing waits"
+    WAITING = "orders wait, or the strategy does not know the latest yet"
+
+
+class Session:
+    """One run in progress.
+
+    Args:
+        host: the strategy's place.
+        config: how the run is made.
+        instrument: what is traded.
+        limits: caps on what a strategy may ask for.
+    """
+
+    def __init__(self, host: StrategyHost, config: RunConfig, instrument: Instrument, limits: RunLimits) -> None:
+        self.venue = Venue(config, instrument)
+        self.end: RunEnd | None = None
+        self.failure: Failure | None = None
+        self.first_tradable_bar: int | None = None
+        self._host = host
+        self._config = config
+        self._instrument = instrument
+        self._limits = limits
+        self._pending: deque[_Due] = deque()
+        self._log: list[OrderEntry] = []
+        self._asked = 0
+        self._rows = 0
+        self._last: Bar | None = None
+        self._early_orders = 0
+
+    def start(self) -> Declaration | None:
+        """Start the strategy; gives its declarations, or None when it failed (``finish`` then reports why)."""
+        declared = self._host.start()
+        if isinstance(declared, Failure):
+            self._fail(declared)
+            return None
+        self._early_orders = declared.early_orders
+        return declared
+
+    def warm_up(self, bars: Sequence[Bar], values: Sequence[Sequence[float]]) -> None:
+        """Take bars before the first tradable one. ``values``: one sequence per declared series, as long as ``bars``."""
+        if self.end is None and bars:
+            self._refuse_early(bars[0])
+            self._host.warm_up(list(zip(bars, *values, strict=True)))
+            self._rows += len(bars)
+            self._last = bars[-1]
+
+    def advance(self, bars: Sequence[Bar], values: Sequence[Sequence[float]]) -> None:
+        """Take tradable bars. ``values``: one sequence per declared series, as long as ``bars``."""
+        if self.end is None and bars:
+            self._refuse_early(bars[0])
+            if self.first_tradable_bar is None:
+                self.first_tradable_bar = self._rows
+            self._loop(zip(bars, *values, strict=True))
+
+    def _loop(self, moments: Iterable[Moment]) -> None:
+        # The hot loop of a search. While nothing waits at the venue, a bar costs one test (flat) or a look at its
+        # range (holding) before the strategy has it.
+        venue, decide, hold = self.venue, self._host.decide, self.venue.hold
+        row, last = self._rows, self._last
+        state = self._state
+        for moment in moments:
+            if state is _State.IDLE or (state is _State.HOLDING and hold(moment[0])):
+                requests = decide(moment, None, ())
+            else:
+                fills = self._trade(row, moment[0], last)
+                if self.end is not None:
+                    row += 1
+                    break
+                account, venue.changed = self._account() if venue.changed else None, False
+                requests = decide(moment, account, fills)
+                state = self._state
+            last = moment[0]
+            row += 1
+            if requests:
+                self._take(requests, row - 1, last)
+                state = self._state
+                if self.end is not None:
+                    break
+        self._rows, self._last = row, last
+
+    @property
+    def _state(self) -> _State:
+        venue = self.venue
+        if venue.resting or self._pending or venue.changed:
+            return _State.WAITING
+        return _State.HOLDING if venue.books.position else _State.IDLE
+
+    def _trade(self, row: int, bar: Bar, last: Bar | None) -> Sequence[Fill]:
+        """Let the venue have a bar; gives the new fills."""
+        venue = self.venue
+        known = len(venue.fills)
+        while self._pending and self._pending[0].row <= row:
+            venue.activate(self._pending.popleft().order, bar, bar.open if last is None else last.close)
+        if venue.resting or venue.market or venue.books.position:
+            venue.trade(row, bar)
+            if venue.ruined:
+                self.end = RunEnd.FINISHED
+        return venue.fills[known:]
+
+    def _account(self) -> Account:
+        books = self.venue.books
+        waiting = [*self.venue.resting, *(due.order for due in self._pending if isinstance(due.order, Ticket))]
+        return Account(
+            books.cash,
+            books.position,
+            books.entry_price if books.position else None,
+            tuple(ticket.seen() for ticket in waiting),
+        )
+
+    def _take(self, requests: Sequence[Request] | Failure, row: int, bar: Bar) -> None:
+        if isinstance(requests, Failure):
+            self._fail(requests)
+            return
+        self._asked += len(requests)
+        limits = self._limits
+        if self._host.dropped or len(requests) > limits.orders_per_bar or self._asked > limits.orders_per_run:
+            self.end = RunEnd.FLOODED
+            return
+        due = row + 1 + self._config.decision_delay
+        for request in requests:
+            self._log.append(OrderEntry(row=row, action=canonical(request)))
+            try:
+                self._pending.append(_Due(due, judge(request, self._config, self._instrument)))
+                self.venue.changed = True
+            except OrderRefused as refusal:
+                self.venue.refuse(bar, str(refusal), request.id)
+
+    def _refuse_early(self, bar: Bar) -> None:
+        for _ in range(self._early_orders):
+            self.venue.refuse(bar, "orders from on_start are refused: ask in on_bar", 0)
+        self._early_orders = 0
+
+    def _fail(self, failure: Failure) -> None:
+        self.end, self.failure = RunEnd.FAILED, failure
+
+    def finish(self, close: NDArray[np.float64]) -> RunReport:
+        """End the run and report it.
+
+        Args:
+            close: closes of all bars of the run, shape ``(n_bars,)``; equity is marked on them.
+        """
+        if self.end is None:
+            self.end = RunEnd.FINISHED
+        if self.end is RunEnd.FINISHED:
+            failure = self._host.stop()
+            if failure is not None:
+                self._fail(failure)
+        curve = mark(self.venue.marks, close, self._config.cash)
+        return RunReport(
+            end=self.end,
+            failure=self.failure,
+            first_tradable_bar=self.first_tradable_bar,
+            equity=curve.equity,
+            position=curve.position,
+            fills=tuple(self.venue.fills),
+            trades=tuple(self.venue.trades),
+            refused=tuple(self.venue.refused),
+            refused_count=self.venue.refused_count,
+            open_orders=self._still_open(),
+            order_log=tuple(self._log),
+            log=tuple(self._host.log),
+            ruined=self.venue.ruined,
+        )
+
+    def _still_open(self) -> int:
+        """Orders that never filled, after the cancels that were still on their way."""
+        if self.venue.ruined:
+            return 0
+        waiting = {ticket.id for ticket in self.venue.resting}
+        for _, order in self._pending:
+            if isinstance(order, Ticket):
+                waiting.add(order.id)
+            elif order.id is None:
+                waiting.clear()
+            else:
+                waiting.discard(order.id)
+        return len(waiting)

@@ -1,0 +1,297 @@
+"""From a proposal to a candidate, against a server that really edits: nothing is lost, mended or passed off."""
+
+import logging
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from evolution.breed import Barren
+from evolution.candidate import Candidate
+from evolution.llm.breeder import LlmBreeder, Outage
+from evolution.operators import canonical_hash
+from evolution.search import Proposal, ProposalKind
+from evolution.trial import TrialOutcome
+from gates.findings import Rejected
+
+KEY = "canary-key-7f3a91c2d4"
+LASTING = (
+    "400",
+    "401",
+    "402",
+    "403-page",
+    "404",
+    "429-quota",
+    "429-spend",
+    "error-200-quota",
+    "html",
+    "redirect",
+    "key-echo",
+    "compressed",
+)
+ONE_CALL = ("400-overflow", "huge")
+UNREADABLE = {
+    "length": "E_TRUNCATED",
+    "null": "E_EMPTY",
+    "empty": "E_EMPTY",
+    "refusal": "E_REFUSED",
+    "filter": "E_REFUSED",
+    "tool-call": "E_TOOL_CALL",
+    "prose": "E_NO_CODE",
+    "two-blocks": "E_MANY_BLOCKS",
+    "open-block": "E_OPEN_BLOCK",
+    "other-language": "E_WRONG_LANGUAGE",
+    "curly-quotes": "E_BAD_CHARACTER",
+    "duplicate": "E_NOOP",
+}
+
+
+@pytest.fixture
+def parent(make_trial, starters):
+    return make_trial(starters["breakout"])
+
+
+@pytest.fixture
+def breeder_for(connect, prompts):
+    """A breeder at a server with a plan: ``breeder, server, records = breeder_for("500")``."""
+
+    def make(*plan, **options):
+        client, server = connect(*plan, **options)
+        records = []
+        return LlmBreeder(client, client.profile, prompts=prompts, record=records.append), server, records
+
+    return make
+
+
+def test_a_mutation_is_a_new_strategy_with_an_honest_origin(breeder_for, propose, parent, gate_one):
+    breeder, _, records = breeder_for()
+    breeding = breeder.breed(propose(parent), [parent], gate_one)
+    child = breeding.result
+    assert isinstance(child, Candidate)
+    assert canonical_hash(child.source) != canonical_hash(parent.candidate.source)
+    assert (child.id, child.run_id, child.generation, child.index) == ("g001-c005", "night", 1, 5)
+    assert child.provenance.operator == "llm/mutate"
+    assert child.provenance.model == "scripted"
+    assert child.provenance.parents == ("g000-c000",)
+    assert child.provenance.seed == 11
+    assert child.provenance.detail
+    assert breeding.rounds == breeding.usage.calls == len(records) == 1
+    assert breeding.usage.prompt_tokens == records[0].prompt_tokens == 1200
+    assert gate_one.asked == [child.source]
+
+
+def test_a_crossover_joins_two_parents(breeder_for, propose, make_trial, starters, gate_one):
+    first, second = (make_trial(starters[name], index=index) for index, name in enumerate(["trend", "breakout"]))
+    breeder, server, _ = breeder_for()
+    child = breeder.breed(propose(first, second), [first, second], gate_one).result
+    assert isinstance(child, Candidate)
+    assert child.provenance.operator == "llm/crossover"
+    assert child.provenance.parents == ("g000-c000", "g000-c001")
+    assert canonical_hash(child.source) not in {canonical_hash(trial.candidate.source) for trial in (first, second)}
+    assert "class Trend" in server.seen[0].text
+    assert "class Breakout(Strategy):" in server.seen[0].body["messages"][1]["content"]
+
+
+def test_findings_go_back_and_the_second_source_is_the_candidate(breeder_for, propose, parent, gate_one):
+    breeder, server, records = breeder_for("violating")
+    breeding = breeder.breed(propose(parent), [parent], gate_one)
+    child = breeding.result
+    assert isinstance(child, Candidate)
+    assert child.provenance.operator == "llm/mutate+repair"
+    assert b"import os" not in child.source.data
+    assert breeding.rounds == 2
+    assert breeding.usage.prompt_tokens == 2400
+    refused = gate_one.asked[0]
+    finding = gate_one(refused).findings[0]
+    question = server.seen[1].body["messages"]
+    assert [message["role"] for message in question] == ["system", "user", "assistant", "user"]
+    assert refused.text in question[2]["content"]
+    for word in (finding.rule, '"line": 1', '"code": "import os"'):
+        assert word in question[3]["content"]
+    assert "repair-" in records[1].prompt_version
+
+
+def test_a_source_that_stays_refused_is_a_candidate_all_the_same(breeder_for, propose, parent, gate_one):
+    breeder, server, _ = breeder_for(model="scripted:stubborn")
+    breeding = breeder.breed(propose(parent), [parent], gate_one)
+    child = breeding.result
+    assert isinstance(child, Candidate)
+    assert breeding.rounds == len(server.seen) == 3
+    assert child.source == gate_one.asked[-1]
+    assert child.provenance.operator == "llm/mutate+repair"
+    assert isinstance(gate_one(child.source), Rejected)
+
+
+def test_a_refused_source_is_kept_when_its_repairs_are_unreadable(breeder_for, propose, parent, gate_one):
+    breeder, _, _ = breeder_for("violating", "prose", "null")
+    child = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(child, Candidate)
+    assert child.source == gate_one.asked[0]
+    assert child.provenance.operator == "llm/mutate"
+
+
+@pytest.mark.parametrize(("mode", "code"), UNREADABLE.items())
+def test_an_unreadable_answer_goes_back_with_its_code(breeder_for, propose, parent, gate_one, mode, code):
+    breeder, server, records = breeder_for(mode)
+    breeding = breeder.breed(propose(parent), [parent], gate_one)
+    assert isinstance(breeding.result, Candidate)
+    assert breeding.result.provenance.operator == "llm/mutate"
+    assert breeding.rounds == len(records) == 2
+    assert code in server.seen[1].body["messages"][1]["content"]
+    assert len(gate_one.asked) == 1
+
+
+@pytest.mark.parametrize(("mode", "code"), UNREADABLE.items())
+def test_nothing_but_unreadable_answers_leave_the_place_empty(breeder_for, propose, parent, gate_one, mode, code):
+    breeder, _, records = breeder_for(model=f"scripted:{mode}")
+    breeding = breeder.breed(propose(parent), [parent], gate_one)
+    assert isinstance(breeding.result, Barren)
+    assert code in breeding.result.reason
+    assert breeding.rounds == len(records) == 3
+    assert breeding.usage.calls == 3
+    assert gate_one.asked == []
+    assert breeding.result.as_trial().outcome is TrialOutcome.BARREN
+
+
+@pytest.mark.parametrize("mode", LASTING)
+def test_what_waiting_cannot_mend_is_a_lasting_outage(breeder_for, propose, parent, gate_one, mode):
+    breeder, server, _ = breeder_for(model=f"scripted:{mode}")
+    result = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(result, Outage)
+    assert result.is_lasting
+    assert result.reason.startswith("profile test: fatal/")
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("mode", ["500", "503", "429-seconds", "429-long", "reset", "cut-json"])
+def test_an_endpoint_that_is_down_is_an_outage_that_may_pass(breeder_for, propose, parent, gate_one, mode):
+    breeder, _, _ = breeder_for(model=f"scripted:{mode}")
+    result = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(result, Outage)
+    assert not result.is_lasting
+    assert gate_one.asked == []
+
+
+@pytest.mark.parametrize("mode", ONE_CALL)
+def test_trouble_with_one_prompt_empties_one_place_and_stops_nothing(breeder_for, propose, parent, gate_one, mode):
+    breeder, _, _ = breeder_for(model=f"scripted:{mode}")
+    result = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(result, Barren)
+    assert "fatal/" in result.reason
+
+
+def test_no_single_fault_loses_a_candidate(breeder_for, llm_server, propose, parent, gate_one):
+    """Every mode once, then a working server: a child, or an outage after which the same proposal gives one."""
+    # A slow drip takes real time; the client's own tests have it.
+    for mode in sorted({*llm_server.MODES} - {"drip"}):
+        breeder, _, records = breeder_for(mode, timeouts={"read_s": 0.1 if mode == "hang" else 30})
+        result = breeder.breed(propose(parent), [parent], gate_one).result
+        if mode in ONE_CALL:
+            assert isinstance(result, Barren), mode
+        elif mode in {*LASTING, "429-long"}:
+            assert isinstance(result, Outage), mode
+            assert isinstance(breeder.breed(propose(parent), [parent], gate_one).result, Candidate), mode
+        else:
+            assert isinstance(result, Candidate), (mode, result)
+        assert records, mode
+
+
+def test_a_strategy_that_the_run_has_already_is_sent_back(breeder_for, propose, parent, gate_one):
+    breeder, _, _ = breeder_for()
+    first = breeder.breed(propose(parent), [parent], gate_one).result
+    again, server, _ = breeder_for()
+    breeding = again.breed(propose(parent), [parent], gate_one, known={canonical_hash(first.source)})
+    assert isinstance(breeding.result, Candidate)
+    assert canonical_hash(breeding.result.source) != canonical_hash(first.source)
+    assert "E_DUPLICATE" in server.seen[1].text
+
+
+def test_a_copy_of_the_parent_as_it_was_shown_is_no_child(connect, prompts, propose, make_trial, gate_one):
+    """The parent has texts that a prompt masks, so that what was shown and the parent differ."""
+    from evolution.llm import LlmProfile
+    from evolution.llm.outcomes import Text
+
+    parent = make_trial("class S(Strategy):\n    def on_bar(self, bar):\n        self.target(1.0, tag='mine')\n")
+
+    class Copying:
+        def complete(self, request, *, record):
+            code = re.search(r"```python\n(.*?)```", request.messages[1].content, re.DOTALL)[1]
+            return Text(text=f"```python\n{code}```")
+
+    profile = LlmProfile(name="copy", base_url="http://127.0.0.1:9/v1", model="copy")
+    breeder = LlmBreeder(Copying(), profile, prompts=prompts)
+    result = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(result, Barren)
+    assert "E_NOOP" in result.reason
+
+
+def test_equal_proposals_ask_the_same_and_get_the_same_in_any_order(breeder_for, propose, parent, gate_one):
+    proposals = [propose(parent, seed=seed, index=seed) for seed in range(6)]
+    breeder, server, _ = breeder_for()
+    alone = [breeder.breed(proposal, [parent], gate_one).result.source for proposal in proposals]
+    other, other_server, _ = breeder_for()
+    with ThreadPoolExecutor(4) as pool:
+        together = [
+            b.result.source for b in pool.map(lambda p: other.breed(p, [parent], gate_one), reversed(proposals))
+        ]
+    assert together == alone[::-1]
+    assert sorted(seen.text for seen in server.seen) == sorted(seen.text for seen in other_server.seen)
+    assert len(set(alone)) > 3
+
+
+def test_no_key_symbol_date_money_or_later_figure_is_in_prompt_record_or_log(
+    connect, serve, prompts, propose, parent, gate_one, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    server = serve("violating", "two-blocks", key=KEY)
+    client, _ = connect(server=server, environ={"TEST_KEY": KEY}, key_env="TEST_KEY")
+    records = []
+    breeding = LlmBreeder(client, client.profile, prompts=prompts, record=records.append).breed(
+        propose(parent), [parent], gate_one
+    )
+    assert isinstance(breeding.result, Candidate)
+    assert len(server.seen) == 3
+    asked = "\n".join(seen.text for seen in server.seen)
+    kept = "\n".join([asked, repr(records), repr(breeding), caplog.text])
+    assert KEY not in kept
+    for pattern in (r"CORP", r"187.?654", r"\b(19|20)\d\d-\d\d", r"(?i)validation|vault"):
+        assert not re.search(pattern, asked), pattern
+        assert not re.search(pattern, repr([record.request for record in records])), pattern
+
+
+def test_each_attempt_is_recorded_before_the_gates_see_its_source(connect, prompts, propose, parent, gate_one):
+    client, _ = connect("500", "violating")
+    order = []
+
+    def check(source):
+        order.append("check")
+        return gate_one(source)
+
+    breeder = LlmBreeder(client, client.profile, prompts=prompts, record=lambda record: order.append(record.outcome))
+    breeder.breed(propose(parent), [parent], check)
+    assert order == ["retryable/server", "text", "check", "text", "check"]
+
+
+def test_a_model_s_own_words_are_kept_short_plain_and_apart(breeder_for, propose, parent, gate_one):
+    breeder, _, _ = breeder_for("long-note")
+    child = breeder.breed(propose(parent), [parent], gate_one).result
+    assert isinstance(child, Candidate)
+    assert len(child.provenance.detail) <= 200
+    assert child.provenance.detail.isascii()
+    assert child.provenance.detail.isprintable()
+
+
+def test_a_proposal_for_an_offline_operator_is_refused(breeder_for, parent, gate_one):
+    breeder, server, _ = breeder_for()
+    offline = Proposal(
+        id="g001-c001",
+        run_id="night",
+        generation=1,
+        index=1,
+        kind=ProposalKind.OFFLINE_MUTATE,
+        parents=("g000-c000",),
+        seed=1,
+    )
+    with pytest.raises(ValueError, match="not for a model"):
+        breeder.breed(offline, [parent], gate_one)
+    assert server.seen == []

@@ -1,0 +1,41 @@
+"""The history of the schema leads to the tables that the code uses."""
+
+from __future__ import annotations
+
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import CheckConstraint, inspect
+from sqlmodel import SQLModel
+
+import evolution.migrations
+import evolution.tables  # fills the metadata
+from runtime.store import VERSION_TABLE, _known_revisions, open_engine
+
+
+def test_the_migrated_schema_is_the_one_of_the_tables(tmp_path):
+    with open_engine(tmp_path).connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={"version_table": VERSION_TABLE, "compare_type": True, "compare_server_default": True},
+        )
+        assert compare_metadata(context, SQLModel.metadata) == []
+
+
+def test_constraints_that_the_comparison_overlooks_are_there_too(tmp_path):
+    """Alembic does not compare primary keys and CHECK constraints, and foreign keys matter enough to be looked at."""
+    inspector = inspect(open_engine(tmp_path))
+    for name, table in SQLModel.metadata.tables.items():
+        assert inspector.get_pk_constraint(name)["constrained_columns"] == [column.name for column in table.primary_key]
+        checks = {str(c.sqltext) for c in table.constraints if isinstance(c, CheckConstraint)}
+        assert {check["sqltext"] for check in inspector.get_check_constraints(name)} == checks
+        foreign = {tuple(c.column_keys) for c in table.foreign_key_constraints}
+        assert {tuple(key["constrained_columns"]) for key in inspector.get_foreign_keys(name)} == foreign
+
+
+def test_file_names_tell_the_same_history_as_the_revisions_inside():
+    config = Config()
+    config.set_main_option("script_location", evolution.migrations.__path__[0])
+    history = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    assert tuple(reversed(history)) == _known_revisions("evolution.migrations")

@@ -1,0 +1,225 @@
+"""The morning report says what happened, why nothing was good enough, and never lets a candidate's text act."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from evolution.candidate import Candidate, Provenance, candidate_id
+from evolution.ledger import TrialLedger, UnknownIdError
+from evolution.pool import Pool, Refusal
+from evolution.report import (
+    best_trials,
+    escape_markdown,
+    escape_text,
+    refusals_by_check,
+    render_markdown,
+    render_text,
+    run_summary,
+    shorten,
+    verdict,
+)
+from evolution.run import GenerationSummary, RunFacts, RunStatus
+from evolution.tables import RefusalRow
+from evolution.trial import Trial, TrialOutcome
+from fitness.card import Objectives, Scorecard
+from gates.findings import Finding
+from runtime.source import StrategySource
+from runtime.store import open_engine, writing
+
+START = datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def engine(tmp_path):
+    return open_engine(tmp_path)
+
+
+@pytest.fixture
+def ledger(engine):
+    times = iter(START + timedelta(minutes=minute) for minute in range(1_000))
+    return TrialLedger(engine, now=lambda: next(times))
+
+
+@pytest.fixture
+def pool(engine):
+    return Pool(engine, now=lambda: START)
+
+
+@pytest.fixture
+def run_id(ledger):
+    facts = RunFacts(
+        seed=7,
+        plan={},
+        dataset="planted-edge",
+        dataset_sha256="d" * 64,
+        config_hash="c" * 64,
+        engine_version="0.1.0",
+    )
+    return ledger.start_run(facts).id
+
+
+def trial(run_id, index, *, score=None, operator="offline/jitter", findings=()):
+    outcome = TrialOutcome.SCORED if score is not None else TrialOutcome.REJECTED
+    card = Scorecard(
+        cells=(),
+        objectives=Objectives(sharpe=1.0, calmar=0.5, turnover=8.0),
+        violation=0.0,
+        vetoes=(),
+        score=score,
+        benchmark_score=0.4,
+        beats_buy_and_hold=False,
+        trades=40,
+        max_drawdown=0.2,
+    )
+    return Trial(
+        candidate=Candidate(
+            id=candidate_id(0, index),
+            run_id=run_id,
+            generation=0,
+            index=index,
+            source=StrategySource(f"# {index}".encode()),
+            provenance=Provenance(operator=operator, parents=(), seed=None),
+        ),
+        outcome=outcome,
+        reason="",
+        gate=None if score is not None else 1,
+        findings=findings,
+        scorecard=card if score is not None else None,
+    )
+
+
+def finding(message):
+    return Finding(gate=1, rule="import-not-allowed", line=1, column=1, message=message, hint="")
+
+
+def refuse(engine, run_id, index, check, figure, limit, sentence):
+    row = RefusalRow(
+        run_id=run_id,
+        candidate_id=candidate_id(0, index),
+        check=check,
+        figure=figure,
+        limit=limit,
+        sentence=sentence,
+        created=START,
+    )
+    with writing(engine) as session:
+        session.add(row)
+
+
+def test_a_night_without_an_entry_says_why_check_by_check(engine, ledger, pool, run_id):
+    ledger.add_trials(
+        [
+            trial(run_id, 0, score=0.25),
+            trial(run_id, 1, score=0.75),
+            trial(run_id, 2, findings=(finding("import of os"),)),
+        ]
+    )
+    refuse(engine, run_id, 0, "validation-psr", 0.41, 0.80, "PSR: 0.41; must be above 0.80")
+    refuse(engine, run_id, 1, "validation-psr", 0.79, 0.80, "PSR: 0.79; must be above 0.80")
+    refuse(engine, run_id, 1, "validation-drawdown", 0.35, 0.30, "drawdown: 35.0%; must be at most 30.0%")
+    ledger.add_generation(run_id, GenerationSummary(generation=0, hypervolume=0.125, counts={"scored": 2, "killed": 0}))
+    ledger.finish_run(run_id, RunStatus.FINISHED)
+    text = render_text(run_summary(ledger, pool, run_id))
+    assert (
+        text
+        == """\
+Run r-20261130-001
+  nothing was good enough: 2 candidates were considered for the pool, none was admitted
+  finished; from 2026-11-30 22:00 UTC, until 2026-11-30 22:03 UTC
+  data planted-edge (dddddddddddd), seed 7, offline, engine 0.1.0
+
+Funnel
+  3 candidates
+  0 barren
+  1 rejected (gate 1: 1, gate 2: 0, gate 3: 0)
+  0 killed
+  0 failed
+  0 vetoed
+  2 scored
+
+Best by seed score on train
+  g000-c001: score 0.750 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
+  g000-c000: score 0.250 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
+
+Most frequent findings
+  1 x gate 1 import-not-allowed: import of os
+
+Generations
+  generation 0: hypervolume 0.1250; 2 scored
+
+Refused at admission, check by check
+  validation-drawdown refused 1; nearest g000-c001: drawdown: 35.0%; must be at most 30.0%
+  validation-psr refused 2; nearest g000-c001: PSR: 0.79; must be above 0.80
+"""
+    )
+
+
+def test_the_same_stored_run_always_gives_the_same_report(ledger, pool, run_id):
+    ledger.add_trials([trial(run_id, index, score=0.5) for index in range(3)])
+    assert render_markdown(run_summary(ledger, pool, run_id)) == render_markdown(run_summary(ledger, pool, run_id))
+
+
+def test_a_run_that_is_not_there_has_no_report(ledger, pool):
+    with pytest.raises(UnknownIdError):
+        run_summary(ledger, pool, "r-20200101-001")
+
+
+def test_the_verdict_tells_the_different_kinds_of_nothing_apart(ledger, pool, run_id):
+    assert verdict(run_summary(ledger, pool, run_id)) == (
+        "nothing was good enough: none of 0 candidates got a score that keeps to the limits"
+    )
+    ledger.add_trials([trial(run_id, 0, score=0.5), trial(run_id, 1)])
+    assert verdict(run_summary(ledger, pool, run_id)) == (
+        "nothing was considered for the pool; 1 of 2 candidates were scored"
+    )
+
+
+def test_the_best_come_first_and_equal_ones_in_order_of_their_ids():
+    trials = [trial("r", index, score=score) for index, score in enumerate([0.1, 0.9, None, 0.9, -5.0])]
+    assert [each.candidate.index for each in best_trials(trials)] == [1, 3, 0, 4]
+    assert [each.candidate.index for each in best_trials(trials, limit=1)] == [1]
+
+
+def test_an_undefined_figure_is_never_the_nearest():
+    undefined = Refusal(candidate_id="g0-c0", check="validation-psr", figure=None, limit=0.8, sentence="undefined")
+    far = replace(undefined, candidate_id="g0-c1", figure=-9.0, sentence="far")
+    unknown = replace(undefined, check="a-check-of-tomorrow")
+    psr, other = refusals_by_check([undefined, far, unknown])
+    assert (psr.check, psr.candidates, psr.nearest) == ("validation-psr", 2, far)
+    assert (other.check, other.nearest) == ("a-check-of-tomorrow", unknown)
+
+
+HOSTILE = "ok\x1b]0;owned\x07 \u202egnp.exe \ud800 [click](http://x) <script>alert(1)</script> | `rm` *b*\r\n# Heading"
+
+
+def test_hostile_text_does_nothing_in_either_medium(ledger, pool, run_id):
+    ledger.add_trials(
+        [
+            trial(run_id, 0, findings=(finding(HOSTILE),)),
+            trial(run_id, 1, score=0.5, operator=HOSTILE.replace("\ud800", "")),
+        ]
+    )
+    ledger.finish_run(run_id, RunStatus.FINISHED, note=HOSTILE)
+    summary = run_summary(ledger, pool, run_id)
+    text, markdown = render_text(summary), render_markdown(summary)
+    for report in (text, markdown):
+        report.encode()  # no lone surrogate is left
+        assert all(each.isprintable() or each == "\n" for each in report)
+    assert "<script" not in markdown
+    assert "[click](" not in markdown
+    assert "\n# Heading" not in markdown
+    assert "&lt;script\\>alert" in markdown
+
+
+def test_escaping_keeps_plain_words_as_they_are():
+    plain = "Zoë's edge, 5% a year: 北川"
+    assert escape_text(plain) == plain
+    assert escape_markdown(plain) == plain
+
+
+def test_a_long_line_is_cut():
+    assert len(shorten("word " * 100)) == 160
+    assert shorten("two\n lines\t ") == "two lines"

@@ -1,0 +1,145 @@
+"""Formulas against published or independently computed reference values."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitness.ratios import (
+    annual_growth,
+    calmar_ratio,
+    drawdowns,
+    is_constant,
+    kurtosis,
+    max_drawdown,
+    sharpe_per_bar,
+    sharpe_ratio,
+    simple_returns,
+    skewness,
+    sortino_ratio,
+    tail_ratio,
+    ulcer_index,
+)
+
+# Twelve monthly returns; the expected figures agree between two public libraries wherever those define the same thing.
+TWELVE = np.array([0.02, -0.01, 0.015, 0.03, -0.02, 0.005, 0.01, -0.005, 0.025, -0.015, 0.01, 0.02])
+CURVE = np.concatenate(([1.0], np.cumprod(1 + TWELVE)))
+
+returns_lists = st.lists(st.floats(-0.2, 0.2), min_size=2, max_size=60).map(np.array)
+
+
+@pytest.mark.parametrize(
+    ("figure", "expected"),
+    [
+        (sharpe_per_bar(TWELVE), 0.4345360432),
+        (sharpe_ratio(TWELVE, 12), 1.5052770090),
+        (skewness(TWELVE), -0.3233769848),
+        (kurtosis(TWELVE), 1.8554055585),
+        (max_drawdown(CURVE), 0.02),
+        (annual_growth(CURVE, 1.0), 0.0868181103),
+        (calmar_ratio(0.0868181103, 0.02), 4.3409055163),
+        (sortino_ratio(TWELVE, 12), 3.1037611592),
+        (ulcer_index(CURVE), 0.0096248416),
+        (tail_ratio(TWELVE), 1.5797101449),
+    ],
+    ids=["sharpe", "annual-sharpe", "skew", "kurtosis", "drawdown", "growth", "calmar", "sortino", "ulcer", "tail"],
+)
+def test_the_twelve_month_fixture_gives_the_reference_figures(figure, expected):
+    assert figure == pytest.approx(expected, rel=1e-8)
+
+
+def test_simple_returns_invert_a_compounded_curve():
+    assert simple_returns(CURVE) == pytest.approx(TWELVE, abs=1e-15)
+
+
+def test_returns_end_with_a_total_loss_at_the_bar_of_the_ruin():
+    """A change computed through zero would be infinite, or a gain out of nothing."""
+    assert simple_returns(np.array([100.0, 50.0, -10.0, -10.0, 30.0])).tolist() == [-0.5, -1.0]
+
+
+def test_a_loss_on_the_first_bar_is_a_drawdown_from_the_starting_cash():
+    assert max_drawdown(np.array([1.0, 0.5, 0.55, 0.605])) == 0.5
+
+
+def test_drawdown_of_a_ruined_curve_is_total_and_not_more():
+    assert max_drawdown(np.array([1.0, 2.0, -1.0])) == 1.0
+
+
+@pytest.mark.parametrize("value", [0.0, 0.01, -0.003, 1e-6])
+def test_returns_that_differ_by_rounding_noise_only_have_no_ratio(value):
+    """Their standard deviation is about 1e-18, which would make a Sharpe ratio of 1e16."""
+    curve = 100_000 * np.cumprod(np.full(400, 1 + value))
+    returns = simple_returns(curve)
+    assert is_constant(returns)
+    assert sharpe_per_bar(returns) is None
+    assert skewness(returns) is None
+    assert kurtosis(returns) is None
+    assert tail_ratio(returns) is None
+
+
+def test_small_but_real_dispersion_has_a_ratio():
+    assert sharpe_per_bar(np.array([1e-9, 2e-9, 3e-9])) == pytest.approx(2.0)
+
+
+def test_a_curve_that_never_falls_has_neither_calmar_nor_sortino():
+    rising = np.array([1.0, 1.1, 1.1, 1.3])
+    assert max_drawdown(rising) == 0.0
+    assert calmar_ratio(0.3, max_drawdown(rising)) is None
+    assert sortino_ratio(simple_returns(rising), 252) is None
+
+
+def test_ratios_of_nothing_are_undefined():
+    nothing = np.array([])
+    assert sharpe_per_bar(nothing) is None
+    assert sortino_ratio(nothing, 252) is None
+    assert ulcer_index(np.array([1.0])) == 0.0
+
+
+def test_growth_after_losing_everything_is_minus_one():
+    assert annual_growth(np.array([1.0, 0.0]), 3.0) == -1.0
+
+
+@given(returns=returns_lists)
+def test_sharpe_equals_the_plain_definition(returns):
+    sharpe = sharpe_per_bar(returns)
+    if sharpe is not None:
+        expected = statistics.fmean(returns.tolist()) / statistics.stdev(returns.tolist())
+        assert math.isclose(sharpe, expected, rel_tol=1e-9, abs_tol=1e-9)
+
+
+@given(returns=returns_lists)
+def test_drawdowns_equal_a_slow_loop(returns):
+    curve = np.concatenate(([1.0], np.cumprod(1 + returns)))
+    peak, expected = curve[0], []
+    for value in curve:
+        peak = max(peak, value)
+        expected.append(1 - value / peak)
+    assert drawdowns(curve) == pytest.approx(expected, abs=1e-12)
+
+
+@given(returns=returns_lists, scale=st.floats(1e-3, 1e6))
+def test_scaling_the_money_changes_no_ratio(returns, scale):
+    curve = np.concatenate(([1.0], np.cumprod(1 + returns)))
+    assert max_drawdown(scale * curve) == pytest.approx(max_drawdown(curve), abs=1e-12)
+    assert ulcer_index(scale * curve) == pytest.approx(ulcer_index(curve), abs=1e-12)
+    assert annual_growth(scale * curve, 1.0) == pytest.approx(annual_growth(curve, 1.0), abs=1e-12)
+
+
+@given(returns=returns_lists)
+def test_every_figure_is_finite_or_none(returns):
+    curve = np.concatenate(([1.0], np.cumprod(1 + returns)))
+    figures = [
+        sharpe_ratio(returns, 252),
+        sortino_ratio(returns, 252),
+        skewness(returns),
+        kurtosis(returns),
+        tail_ratio(returns),
+        max_drawdown(curve),
+        ulcer_index(curve),
+    ]
+    assert all(figure is None or math.isfinite(figure) for figure in figures)

@@ -1,0 +1,399 @@
+"""A scripted model on loopback: speaks chat completions, really edits the strategy it is shown, and fails on demand.
+
+It takes the parent out of the prompt, changes numbers and comparisons by a seed, and answers in the form that the
+prompt asks for; with two parents it joins them. Equal questions get equal answers, whatever the order in which they come.
+
+Faults are chosen by a plan (one mode for each request, then ``edit``), or by the model's name: ``scripted:429-seconds``
+does the same on every request. Run it by hand with ``python tests/llm_server.py --port 8099 --plan violating,edit``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import gzip
+import hashlib
+import json
+import random
+import re
+import socket
+import struct
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+EDIT = "edit"
+RETRY_AFTER_S = 3
+_STAMP = 1_790_000_000
+_CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One request as it arrived."""
+
+    path: str
+    authorization: str | None
+    body: dict[str, Any]
+    mode: str
+
+    @property
+    def text(self) -> str:
+        """Everything that a model would read."""
+        return "\n\n".join(message["content"] for message in self.body["messages"])
+
+
+@dataclass(slots=True)
+class Answer:
+    """What goes out."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    sends: Callable[[BaseHTTPRequestHandler, Answer], None] | None = None
+    """How it goes out, where plainly is not the point."""
+
+
+# --- Writing strategies ---------------------------------------------------------------------------------------------
+
+
+def _rng(seed: int, question: str) -> random.Random:
+    return random.Random(hashlib.sha256(f"{seed}\n{question}".encode()).digest())
+
+
+def parents_in(messages: list[dict[str, str]]) -> list[str]:
+    """The strategies that the question shows; the example in the system text is none of them."""
+    question = next((message["content"] for message in messages if message["role"] == "user"), "")
+    return _CODE.findall(question)
+
+
+def edited(code: str, rng: random.Random) -> tuple[str, str]:
+    """Another strategy: one to three of its numbers and comparisons are changed. With a word on what was done."""
+    tree = ast.parse(code)
+    sites = list(_sites(tree))
+    notes = [change(rng) for change in rng.sample(sites, min(len(sites), rng.randint(1, 3)))]
+    return ast.unparse(tree) + "\n", "; ".join(notes) or "nothing to change"
+
+
+def _sites(tree: ast.Module) -> Iterable[Callable[[random.Random], str]]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("param"), args=[ast.Constant(value=int() | float())]):
+                yield lambda rng, call=node: _move(call, rng)
+            case ast.keyword(arg="stop_loss" | "take_profit" | "trail", value=ast.Constant(value=float())):
+                yield lambda rng, word=node: _scale(word.value, rng, word.arg)
+            case ast.Compare(ops=[ast.Gt() | ast.Lt()]):
+                yield lambda rng, compare=node: _soften(compare, rng)
+
+
+def _move(call: ast.Call, rng: random.Random) -> str:
+    bounds = {word.arg: word.value.value for word in call.keywords if isinstance(word.value, ast.Constant)}
+    old, low, high = call.args[0].value, bounds["low"], bounds["high"]
+    if isinstance(old, int):
+        choices = [value for value in range(low, high + 1) if value != old] or [old]
+        new: float = rng.choice(choices)
+    else:
+        new = round(rng.uniform(low, high), 3)
+    call.args[0] = ast.Constant(new)
+    return f"a parameter from {old} to {new}"
+
+
+def _scale(constant: ast.Constant, rng: random.Random, name: str) -> str:
+    old = constant.value
+    constant.value = round(min(0.5, max(0.005, old * rng.choice((0.6, 0.8, 1.3, 1.7)))), 4)
+    return f"{name} from {old} to {constant.value}"
+
+
+def _soften(compare: ast.Compare, rng: random.Random) -> str:
+    """``a > b`` becomes ``a > b * 1.01``: a real change that never makes an invalid strategy."""
+    factor = rng.choice((0.98, 0.99, 1.01, 1.02))
+    compare.comparators[0] = ast.BinOp(compare.comparators[0], ast.Mult(), ast.Constant(factor))
+    return f"a threshold by the factor {factor}"
+
+
+def joined(first: str, second: str, rng: random.Random) -> tuple[str, str]:
+    """A child of two: by the offline crossover, or the first one with the second one's changes of mind about numbers."""
+    from evolution.operators import Variation, vary
+    from runtime.source import StrategySource
+
+    sources = [StrategySource.from_text(first), StrategySource.from_text(second)]
+    for _ in range(8):
+        variation = vary(sources, random.Random(rng.getrandbits(32)), crossover=True)
+        if isinstance(variation, Variation):
+            return variation.source.text, f"both parents joined: {variation.detail}"
+    return edited(first, rng)
+
+
+def _written(request: dict[str, Any], seed: int) -> tuple[str, str]:
+    messages = request["messages"]
+    parents = parents_in(messages)
+    rng = _rng(seed, "\n".join(message["content"] for message in messages))
+    if len(parents) > 1:
+        return joined(parents[0], parents[1], rng)
+    return edited(parents[0], rng)
+
+
+# --- Answering ------------------------------------------------------------------------------------------------------
+
+
+def completion(content: str | None, *, finish: str = "stop", usage: Any = None, **message: Any) -> Answer:
+    """A chat completion."""
+    document: dict[str, Any] = {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "model": "scripted",
+        "choices": [
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
+        ],
+        "usage": usage or {"prompt_tokens": 1200, "completion_tokens": len(content or "") // 4 + 1, "total_tokens": 0},
+    }
+    if usage == "none":
+        del document["usage"]
+    return _json(200, document)
+
+
+def _json(status: int, document: Any, **headers: str) -> Answer:
+    return Answer(
+        status=status, body=json.dumps(document).encode(), headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
+
+
+def _error(status: int, message: str, *, code: Any = None, kind: str = "error", **headers: str) -> Answer:
+    return _json(status, {"error": {"message": message, "type": kind, "code": code}}, **headers)
+
+
+def answer_text(code: str, note: str) -> str:
+    """An answer in the form that the prompt asks for."""
+    return f"HYPOTHESIS: {note}\n\n```python\n{code}```\n"
+
+
+def _limit(**headers: str) -> Answer:
+    return _error(429, "Rate limit reached", code="rate_limit_exceeded", kind="requests", **headers)
+
+
+def _respond(mode: str, request: dict[str, Any], seed: int, authorization: str | None) -> Answer:
+    """The answer of one mode. Modes that need the strategy write it; the others do not look at the question."""
+    if mode in _PLAIN:
+        return _PLAIN[mode]()
+    if mode == "key-echo":
+        return _error(401, f"Incorrect API key provided: {authorization}", code="invalid_api_key")
+    was_sent_back = any(message["role"] == "assistant" for message in request["messages"])
+    if mode == "duplicate":
+        return completion(answer_text(parents_in(request["messages"])[0], "the same again"))
+    code, note = _written(request, seed)
+    if mode == "violating" and not was_sent_back:
+        return completion(answer_text(f"import os\n{code}", note))
+    if mode == "stubborn":
+        return completion(answer_text(f"import os\n{code}", note))
+    return _WRITTEN[mode](code, note)
+
+
+_PLAIN: dict[str, Callable[[], Answer]] = {
+    "429-seconds": lambda: _limit(retry_after=str(RETRY_AFTER_S)),
+    "429-ms": lambda: _limit(retry_after_ms=str(RETRY_AFTER_S * 1000)),
+    "429-date": lambda: _limit(date=formatdate(_STAMP, usegmt=True), retry_after=formatdate(_STAMP + RETRY_AFTER_S, usegmt=True)),
+    "429-none": _limit,
+    "429-long": lambda: _limit(retry_after="86400"),
+    "429-garbage": lambda: _limit(retry_after="soon"),
+    "429-quota": lambda: _error(429, "You exceeded your current quota", code="insufficient_quota", kind="insufficient_quota"),
+    "429-spend": lambda: _json(
+        429, {"type": "error", "error": {"type": "rate_limit_error", "message": "spend limit", "details": {"error_code": "enforced_spend_limit_reached"}}}
+    ),
+    "500": lambda: _error(500, "The server had an error", kind="server_error"),
+    "502": lambda: Answer(status=502, body=_PAGE, headers={"content-type": "text/html"}),
+    "503": lambda: _error(503, "Loading model", code=503, kind="unavailable_error"),
+    "529": lambda: _error(529, "Overloaded", kind="overloaded_error"),
+    "400": lambda: _error(400, "Unsupported parameter: max_tokens", code="unsupported_parameter", kind="invalid_request_error"),
+    "400-overflow": lambda: _error(400, "the request exceeds the context size", code=400, kind="exceed_context_size_error"),
+    "401": lambda: _error(401, "Incorrect API key provided", code="invalid_api_key"),
+    "402": lambda: _error(402, "Payment required"),
+    "403-page": lambda: Answer(status=403, body=_PAGE, headers={"content-type": "text/html"}),
+    "404": lambda: _error(404, "The model `scripted` does not exist", code="model_not_found"),
+    "redirect": lambda: Answer(status=307, headers={"location": "http://127.0.0.1:9/v1/chat/completions"}),
+    "html": lambda: Answer(body=_PAGE, headers={"content-type": "text/html"}),
+    "error-200": lambda: _error(200, "Provider returned error", code=502),
+    "error-200-quota": lambda: _error(200, "no credits", code="insufficient_quota"),
+    "compressed": lambda: Answer(body=gzip.compress(completion("hello").body), headers={"content-encoding": "gzip"}),
+    "deep": lambda: Answer(body=b"[" * 100_000),
+    "not-json": lambda: Answer(body=b"upstream connect error or disconnect"),
+    "length": lambda: completion("HYPOTHESIS: shorter\n\n```python\nclass Half(Strategy):\n    def on_bar(self, bar):", finish="length"),
+    "null": lambda: completion(None),
+    "empty": lambda: completion("  \n"),
+    "refusal": lambda: completion(None, refusal="I cannot help with that."),
+    "filter": lambda: completion("", finish="content_filter"),
+    "odd-finish": lambda: completion("hello", finish="abandoned"),
+    "prose": lambda: completion("I would buy when it rises and sell when it falls. class Idea(Strategy): maybe?"),
+    "tool-call": lambda: completion(None, finish="tool_calls", tool_calls=[{"type": "function", "function": {"name": "run", "arguments": "{}"}}]),
+    "hang": lambda: Answer(sends=_hang),
+}  # fmt: skip
+
+_WRITTEN: dict[str, Callable[[str, str], Answer]] = {
+    EDIT: lambda code, note: completion(answer_text(code, note)),
+    "no-usage": lambda code, note: completion(answer_text(code, note), usage="none"),
+    "absurd-usage": lambda code, note: completion(answer_text(code, note), usage={"prompt_tokens": -5, "completion_tokens": 10**30}),
+    "two-blocks": lambda code, note: completion(answer_text(code, note) + f"\nOr rather:\n\n```python\n{code}```\n"),
+    "open-block": lambda code, note: completion(answer_text(code, note).removesuffix("```\n")),
+    "other-language": lambda code, note: completion(f"```javascript\n{code}```"),
+    "curly-quotes": lambda code, note: completion(answer_text(code.replace("'", "\u2018") + "# \u201cdone\u201d\n", note)),
+    "thinking": lambda code, note: completion(f"<think>\n```python\nx = 1\n```\n</think>\n{answer_text(code, note)}"),
+    "long-note": lambda code, note: completion(answer_text(code, f"{note} \u202e" + "very " * 200)),
+    "cut-json": lambda code, note: Answer(body=completion(answer_text(code, note)).body[:-40]),
+    "reset": lambda code, note: Answer(body=completion(answer_text(code, note)).body, sends=_reset),
+    "drip": lambda code, note: Answer(body=completion(answer_text(code, note)).body, sends=_drip),
+    "huge": lambda code, note: Answer(sends=_flood),
+}  # fmt: skip
+
+MODES = (*_PLAIN, *_WRITTEN, "key-echo", "duplicate", "violating", "stubborn")
+
+
+def _hang(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    handler.server.closing.wait(60)
+    handler.close_connection = True
+
+
+def _reset(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    _head(handler, answer, len(answer.body))
+    handler.wfile.write(answer.body[: len(answer.body) // 2])
+    handler.wfile.flush()
+    # Linger with a time of zero turns close into a reset.
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.connection.close()
+    handler.close_connection = True
+
+
+def _drip(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    _head(handler, answer, len(answer.body))
+    for byte in answer.body:
+        handler.wfile.write(bytes([byte]))
+        if handler.server.closing.wait(0.02):
+            break
+    handler.close_connection = True
+
+
+def _flood(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    handler.send_response(200)
+    handler.send_header("connection", "close")
+    handler.end_headers()
+    for _ in range(4096):
+        handler.wfile.write(b"x" * 16_384)
+    handler.close_connection = True
+
+
+def _head(handler: BaseHTTPRequestHandler, answer: Answer, length: int) -> None:
+    handler.send_response_only(answer.status)
+    headers = {"content-type": "application/json", "date": formatdate(usegmt=True), **answer.headers}
+    for name, value in {**headers, "content-length": str(length)}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+
+
+# --- Serving --------------------------------------------------------------------------------------------------------
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        answer = self.server.scripted.answer(self.path, self.headers.get("authorization"), body)
+        # A client that gave up is what several of the modes are for.
+        with contextlib.suppress(ConnectionError):
+            if answer.sends is not None:
+                answer.sends(self, answer)
+                return
+            _head(self, answer, len(answer.body))
+            self.wfile.write(answer.body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: ``seen`` has it all."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep the test's output clean: a broken connection is not an error of the server's."""
+
+
+class ScriptedServer:
+    """The server, running in threads of this process from construction to ``close``; also a context manager.
+
+    Args:
+        plan: Modes for the first requests, in order of arrival; after that every request is answered by ``edit``.
+        seed: Another seed edits the same strategies in another way.
+        key: The only key that is let in; None lets everybody in.
+        port: 0 takes any free one.
+    """
+
+    def __init__(self, plan: Iterable[str] = (), *, seed: int = 0, key: str | None = None, port: int = 0) -> None:
+        self.plan = deque(plan)
+        unknown = set(self.plan) - set(MODES)
+        if unknown:
+            raise ValueError(f"unknown modes {sorted(unknown)}; there are {', '.join(MODES)}")
+        self.seen: list[Seen] = []
+        self._seed = seed
+        self._key = key
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server.scripted = self
+        self._server.closing = threading.Event()
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+
+    @property
+    def base_url(self) -> str:
+        """What goes into a profile."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def answer(self, path: str, authorization: str | None, body: dict[str, Any]) -> Answer:
+        """Decide on one request, and remember it."""
+        _, _, named = body["model"].partition(":")
+        with self._lock:
+            mode = self.plan.popleft() if self.plan else named or EDIT
+            self.seen.append(Seen(path, authorization, body, mode))
+        if path != "/v1/chat/completions":
+            return _error(404, "no such path")
+        if self._key is not None and authorization != f"Bearer {self._key}":
+            return _error(401, "Incorrect API key provided", code="invalid_api_key")
+        return _respond(mode, body, self._seed, authorization)
+
+    def close(self) -> None:
+        """Stop, and let go of everybody who still waits."""
+        self._server.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description="A scripted model on loopback.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes any free port")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--key", default=None, help="the only key that is let in")
+    parser.add_argument("--plan", default="", help=f"modes for the first requests, by comma: {', '.join(MODES)}")
+    options = parser.parse_args()
+    plan = [mode for mode in options.plan.split(",") if mode]
+    with ScriptedServer(plan, seed=options.seed, key=options.key, port=options.port) as server:
+        print(server.base_url, flush=True)  # noqa: T201 - whoever starts it by hand needs the address
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

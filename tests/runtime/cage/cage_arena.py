@@ -1,0 +1,44 @@
+"""What the tests of the cage share: an entry, limits, and a cage with the few things every test does with it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from runtime.cage import Cage, CageEnd, CageLimits, CageMode, CageOutcome
+from runtime.cage.launch import ZygoteSpec
+from runtime.cage.layers import mask_of
+
+if TYPE_CHECKING:
+    from runtime.cage.layers import Layer
+
+ENTRY = "cage_entries:run"
+QUICK = CageLimits(cpu_s=1, wall_s=20, memory_mib=64, result_bytes=1 << 20)
+
+
+class Arena:
+    """A cage, and the two things every test here does with one."""
+
+    def __init__(self, cage: Cage) -> None:
+        self.cage = cage
+
+    def run(self, program: str, limits: CageLimits = QUICK) -> CageOutcome:
+        return self.cage.run(dedent(program).encode(), limits)
+
+    def run_without(self, program: str, *layers: Layer, limits: CageLimits = QUICK) -> CageOutcome:
+        return self.cage._run(dedent(program).encode(), limits, skip=mask_of(layers))
+
+    def assert_unharmed(self) -> None:
+        """What must hold after whatever a candidate did: the next one gets a correct answer from the same zygote."""
+        outcome = self.run("result = sum(range(1000))")
+        assert (outcome.end, outcome.payload) == (CageEnd.FINISHED, b"499500"), outcome.reason
+
+    @property
+    def zygote_pid(self) -> int:
+        assert self.cage._zygote is not None
+        return self.cage._zygote.pid
+
+
+def open_broken_cage(*missing: Layer, blob: bytes = b"") -> Cage:
+    """A cage whose zygote leaves out layers, which no public way leads to."""
+    return Cage(ZygoteSpec(entry=ENTRY, blob=blob, mode=CageMode.FULL, skip=mask_of(missing)))
