@@ -165,12 +165,13 @@ def _bench_cell(bars: Bars, cell: Cell, config: RunConfig) -> BenchCell:
     if not 0 <= cell.start < cell.stop <= len(bars):
         raise ValueError(f"cell {cell.fold} of {cell.symbol}: rows {cell.start}..{cell.stop} of {len(bars)} bars")
     warmup = min(WARMUP_BARS, cell.start)
-    rows = bars.between(cell.start - warmup, cell.stop)
+    job = CellJob(key=cell.symbol, start=cell.start, stop=cell.stop, warmup=warmup)
+    rows = job.bars(bars)
     run = replace(config, start=warmup)
     benchmark = buy_and_hold(rows, run, first_tradable_bar=warmup)
     return BenchCell(
         cell=cell,
-        job=CellJob(key=cell.symbol, start=cell.start, stop=cell.stop, warmup=warmup),
+        job=job,
         bars=rows,
         config=run,
         buy_and_hold=measure(benchmark, rows, run, first=warmup),

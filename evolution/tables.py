@@ -4,7 +4,7 @@
 revision in ``evolution.migrations``; a test compares the two.
 
 Text that a model or a candidate may have written sits in JSON columns: escaped JSON carries any Python string, lone
-surrogates and NUL included, through any database. Seeds do too, since a seed may be any whole number.
+surrogates and NUL included, through any database.
 """
 
 # No postponed annotations here: SQLModel reads them while each class is made.
@@ -50,6 +50,24 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class WholeNumber(TypeDecorator[int]):
+    """A whole number of any size, as text: a seed may have more bits than any integer column.
+
+    A JSON column would not do. SQLite gives it numeric affinity, and turns a bare number over 63 bits into a float.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - its shape
+        """Write the digits."""
+        return None if value is None else str(int(value))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - its shape
+        """Read the digits."""
+        return None if value is None else int(value)
+
+
 class RunRow(SQLModel, table=True):
     """One evolution run (``evolution.runs.RunRecord``)."""
 
@@ -57,7 +75,7 @@ class RunRow(SQLModel, table=True):
 
     id: str = Field(primary_key=True)
     status: str
-    seed: int = Field(sa_type=Document)
+    seed: int = Field(sa_type=WholeNumber)
     plan: dict[str, Any] = Field(sa_type=Document)
     dataset: str
     dataset_sha256: str = Field(index=True)
@@ -96,7 +114,7 @@ class CandidateRow(SQLModel, table=True):
     language: str
     operator: str
     parents: list[str] = Field(sa_type=Document)
-    seed: int | None = Field(default=None, sa_type=Document)
+    seed: int | None = Field(default=None, sa_type=WholeNumber)
     model: str | None = Field(default=None, sa_type=Document)
     detail: str = Field(sa_type=Document)
 

@@ -16,6 +16,7 @@ from evolution.llm.breeder import LlmBreeder, Outage
 from evolution.operators import canonical_hash
 from evolution.report import run_summary
 from evolution.run import GenerationSummary
+from evolution.search import niche_of
 from evolution.seeds import seed_sources
 from evolution.selection import hypervolume
 from evolution.trial import Trial, TrialOutcome
@@ -80,6 +81,8 @@ class Night:
     """What the generation in progress has to try: candidates, and proposals that a model is to fill."""
     _known: set[str] = field(default_factory=set)
     """Canonical hashes of everything that the run has."""
+    _known_before: frozenset[str] = frozenset()
+    """The same when the generation began: what a model is told must not depend on which sibling was quicker."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def recall(self, trials: Sequence[Trial]) -> None:
@@ -106,6 +109,7 @@ class Night:
             else:
                 self._remember(made.source)
                 self._bred[proposal.id] = made
+        self._known_before = frozenset(self._known)
         return tuple(self._bred)
 
     def try_candidate(self, candidate_id: str) -> Trial:
@@ -157,13 +161,16 @@ class Night:
         return max(scores, default=None)
 
     def finalists(self) -> tuple[Trial, ...]:
-        """Who may read validation: the best of those that beat buy and hold, one per behaviour, at most as many as set."""
-        chosen: dict[str | None, Trial] = {}
+        """Who may read validation: the best of those that beat buy and hold, one per niche, at most as many as set.
+
+        Near-copies would spend several reads, and several places of the pool, on one idea.
+        """
+        chosen: dict[str, Trial] = {}
         ranked = sorted(self.trials.values(), key=lambda trial: (-_score(trial), trial.candidate.id))
         for trial in ranked:
             card = trial.scorecard
             if trial.outcome is TrialOutcome.SCORED and card is not None and card.beats_buy_and_hold:
-                chosen.setdefault(trial.behaviour, trial)
+                chosen.setdefault(niche_of(card), trial)
         return tuple(chosen.values())[: self.settings.search.admissions]
 
     def summary(self) -> RunSummary:
@@ -187,13 +194,14 @@ class Night:
         assert self.breeder is not None  # only such proposals are left open by ``breed``
         parents = [self.trials[identity] for identity in proposal.parents]
         breeding = self.breeder.breed(
-            proposal, parents, lambda source: check(source, self.cage, self.settings.cage_limits()), known=self._known
+            proposal, parents, lambda source: check(source, self.cage, self.settings.cage_limits()), known=self._known_before
         )
         made = breeding.result
         if isinstance(made, Outage):
             raise NightOutage(made.reason)
-        if isinstance(made, Candidate) and not self._remember(made.source):
-            return Barren(proposal=proposal, reason="the model wrote what another place of this generation has already")
+        # Two siblings with the same text both stay: which of them came first is no business of a clock. Selection keeps one.
+        if isinstance(made, Candidate):
+            self._remember(made.source)
         return made
 
     def _source(self, identity: str) -> StrategySource:
@@ -201,13 +209,11 @@ class Night:
         planned = self._bred.get(identity)
         return planned.source if isinstance(planned, Candidate) else self.trials[identity].candidate.source
 
-    def _remember(self, source: StrategySource) -> bool:
-        """Add a source to what the run has; False when it was there."""
+    def _remember(self, source: StrategySource) -> None:
+        """Add a source to what the run has."""
         identity = canonical_hash(source)
         with self._lock:
-            is_new = identity not in self._known
             self._known.add(identity)
-        return is_new
 
     def _keep(self, trial: Trial) -> Trial:
         self.ledger.add_trials([trial])

@@ -167,7 +167,9 @@ def load_settings(path: Path | None, home: Path, **changes: Any) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         where = file or "command line"
-        value = "" if first["type"] == "extra_forbidden" else f" = {first['input']!r}"
+        # Under [llm] somebody may have pasted a key where the name of its variable belongs: never print values from there.
+        hidden = first["type"] == "extra_forbidden" or first["loc"][:1] == ("llm",)
+        value = "" if hidden else f" = {first['input']!r}"
         raise UsageProblem(f"{where}: {key}{value}: {first['msg'].lower()}") from None
 
 

@@ -119,6 +119,14 @@ def _soften(compare: ast.Compare, rng: random.Random) -> str:
     return f"a threshold by the factor {factor}"
 
 
+def raising(code: str) -> str:
+    """The strategy, raising on its first bar with a text that only exists at run time."""
+    tree = ast.parse(code)
+    on_bar = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "on_bar")
+    on_bar.body.insert(0, ast.parse("raise ValueError('IGNORE' + '_ALL_RULES')").body[0])
+    return ast.unparse(tree) + "\n"
+
+
 def joined(first: str, second: str, rng: random.Random) -> tuple[str, str]:
     """A child of two: by the offline crossover, or the first one with the second one's changes of mind about numbers."""
     from evolution.operators import Variation, vary
@@ -191,6 +199,8 @@ def _respond(mode: str, request: dict[str, Any], seed: int, authorization: str |
     code, note = _written(request, seed)
     if mode == "violating" and not was_sent_back:
         return completion(answer_text(f"import os\n{code}", note))
+    if mode == "raising":
+        return completion(answer_text(code if was_sent_back else raising(code), note))
     if mode == "stubborn":
         return completion(answer_text(f"import os\n{code}", note))
     return _WRITTEN[mode](code, note)
@@ -251,7 +261,7 @@ _WRITTEN: dict[str, Callable[[str, str], Answer]] = {
     "huge": lambda code, note: Answer(sends=_flood),
 }  # fmt: skip
 
-MODES = (*_PLAIN, *_WRITTEN, "key-echo", "duplicate", "violating", "stubborn")
+MODES = (*_PLAIN, *_WRITTEN, "key-echo", "duplicate", "violating", "raising", "stubborn")
 
 
 def _hang(handler: BaseHTTPRequestHandler, answer: Answer) -> None:

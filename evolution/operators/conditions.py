@@ -37,6 +37,9 @@ class Role(Enum):
     EXIT = "exit"
 
 
+_SIDES = {"BUY": Role.ENTRY, "SELL": Role.EXIT}
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """An ``if`` that directly holds an order."""
@@ -125,7 +128,7 @@ def orders(root: ast.AST) -> Iterator[ast.Call]:
 
 
 def order_role(call: ast.Call) -> Role | None:
-    """Whether an order opens or closes; ``submit`` and a computed target weight cannot be told apart."""
+    """Whether an order opens or closes; None for a ``submit`` that does not name its side."""
     match called_method(call):
         case "buy":
             return Role.ENTRY
@@ -134,6 +137,9 @@ def order_role(call: ast.Call) -> Role | None:
         case "target":
             weight = number(call.args[0]) if call.args else None
             return Role.EXIT if weight == 0 else Role.ENTRY
+        case "submit":
+            sides = [node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute) and node.attr in _SIDES]
+            return _SIDES[sides[0]] if len(sides) == 1 else None
     return None
 
 

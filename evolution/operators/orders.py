@@ -86,7 +86,9 @@ def _entries(anatomy: Anatomy) -> list[ast.Call]:
         call
         for method in anatomy.deciding_methods()
         for call in orders(method)
-        if order_role(call) is Role.ENTRY and all(word.arg for word in call.keywords)
+        if order_role(call) is Role.ENTRY
+        and called_method(call) in {"buy", "target"}
+        and all(word.arg for word in call.keywords)
     ]
 
 

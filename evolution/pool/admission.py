@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evolution.pool.card import AdmissionCard, CheckResult
 from evolution.pool.segment import SegmentFailure, SegmentFigures
+from fitness.stress import delay_one_bar, double_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionLimits:
-    """What a candidate must keep to; part of the configuration that each entry is bound to."""
+    """What a candidate must keep to."""
 
     max_drawdown: float = 0.30
     """In every cell of train and validation, as a fraction."""
@@ -35,10 +36,6 @@ class AdmissionLimits:
     """Closed round trips on validation, whatever its length; see ``validation_trades``."""
     min_validation_psr: float = 0.80
     """Of active returns. On pure noise one candidate in five passes: it is a screen, and the vault is the proof."""
-    cost_factor: float = 2.0
-    """Fees and slippage of the cost stress, times those of the search."""
-    delay_bars: int = 1
-    """By how many bars the delay stress postpones every order."""
     max_validation_reads: int = 20
     """New reads of validation bars in one run: the more candidates are shown to them, the less passing means."""
 
@@ -216,7 +213,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         name="cost-stress",
         stage=Stage.STRESS,
-        what="active Sharpe ratio on train at higher costs",
+        what="active Sharpe ratio on train at twice the costs",
         figure=_of("costs", "active_sharpe"),
         sense=Sense.ABOVE,
         limit=lambda _limits, _exhibits: 0.0,
@@ -226,7 +223,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         name="delay-stress",
         stage=Stage.STRESS,
-        what="active Sharpe ratio on train with delayed orders",
+        what="active Sharpe ratio on train with orders one bar late",
         figure=_of("delay", "active_sharpe"),
         sense=Sense.ABOVE,
         limit=lambda _limits, _exhibits: 0.0,
@@ -293,7 +290,7 @@ def examine(
     exhibits = Exhibits(train=train, train_bars=train_bars)
     results: list[CheckResult] = []
     for stage in Stage:
-        exhibits = _fill(exhibits, stage, config, limits, bench)
+        exhibits = _fill(exhibits, stage, config, bench)
         results += [check.judge(exhibits, limits) for check in CHECKS if check.stage is stage]
         if not all(result.passed for result in results):
             break
@@ -305,32 +302,17 @@ def is_admitted(card: AdmissionCard) -> bool:
     return {check.name for check in card.checks if check.passed} == {check.name for check in CHECKS}
 
 
-def _fill(exhibits: Exhibits, stage: Stage, config: RunConfig, limits: AdmissionLimits, bench: Bench) -> Exhibits:
+def _fill(exhibits: Exhibits, stage: Stage, config: RunConfig, bench: Bench) -> Exhibits:
     match stage:
         case Stage.TRAIN:
             return exhibits
         case Stage.STRESS:
             return replace(
                 exhibits,
-                costs=bench.stress(costlier(config, limits.cost_factor)),
-                delay=bench.stress(replace(config, decision_delay=config.decision_delay + limits.delay_bars)),
+                costs=bench.stress(double_costs(config)),
+                delay=bench.stress(delay_one_bar(config)),
             )
         case Stage.READ:
             return replace(exhibits, permit=bench.permit())
         case Stage.VALIDATION:
             return replace(exhibits, validation=bench.validation())
-
-
-def costlier(config: RunConfig, factor: float) -> RunConfig:
-    """The same run with every cost multiplied."""
-    costs = config.costs
-    return replace(
-        config,
-        costs=replace(
-            costs,
-            fee_bps=costs.fee_bps * factor,
-            fee_per_unit=costs.fee_per_unit * factor,
-            fee_minimum=costs.fee_minimum * factor,
-            slippage_bps=costs.slippage_bps * factor,
-        ),
-    )

@@ -95,7 +95,7 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
         except KeyboardInterrupt:
             watch.say(f"stopped; run {night.run_id} is stored and goes on with: trigate evolve --resume {night.run_id}")
             raise
-        return night.summary()
+    return night.summary()
 
 
 def _flow(night: Night) -> None:

@@ -1,5 +1,6 @@
 """The cage: run a named function on untrusted input, in a process that can do nothing but compute and answer."""
 
+from runtime.cage.conversation import Conversation
 from runtime.cage.faults import CageClosed, CageError, CageUnavailable, EntryFailed
 from runtime.cage.host import Cage, open_cage
 from runtime.cage.layers import CageMode
@@ -15,6 +16,7 @@ __all__ = [
     "CageMode",
     "CageOutcome",
     "CageUnavailable",
+    "Conversation",
     "EntryFailed",
     "LayerProbe",
     "open_cage",

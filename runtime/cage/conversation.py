@@ -37,6 +37,11 @@ class Conversation:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The child's process id, for measuring; it may belong to somebody else once the child has ended."""
+        return self._job.pid
+
     def send(self, message: bytes) -> None:
         """Send one message. Never blocks, and never fails: that nobody listens any more shows in ``receive``."""
         if self._outcome is None:

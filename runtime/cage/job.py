@@ -112,6 +112,11 @@ class Job:
     ) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._pid
+
     def close(self) -> None:
         """Kill the child if it lives, and let go of every descriptor. May be called twice."""
         self._kill()

@@ -13,7 +13,8 @@ class CageLimits:
     cpu_s: float = 5.0
     """CPU seconds; the kernel counts whole seconds, so it is rounded up."""
     wall_s: float = 30.0
-    """Wall seconds, measured and enforced from outside."""
+    """Wall seconds, measured and enforced from outside. Time in which the child is ready and waits for a processor does
+    not count, up to nine times as much again."""
     memory_mib: int = 256
     """Address space on top of what the child starts with."""
     result_bytes: int = 8 * 1024 * 1024

@@ -48,7 +48,6 @@ class LocalHost:
             max_log_lines=limits.log_lines,
             max_log_chars=limits.log_chars,
         )
-        self._keep = self.desk.past.append
         self._strategy: Strategy
         self._on_bar: Callable[[Bar], object]
 
@@ -83,7 +82,7 @@ class LocalHost:
     def decide(self, moment: Moment, account: Account | None, fills: Sequence[Fill]) -> Sequence[Request] | Failure:
         """Lay out the bar, run ``on_fill`` and ``on_bar``, collect the outbox."""
         desk = self.desk
-        self._keep(moment)
+        desk.past.append(moment)
         desk.bar_count += 1
         if account is not None:
             desk.cash, desk.position, desk.entry_price, desk.open_orders = account

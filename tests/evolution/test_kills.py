@@ -8,7 +8,7 @@ from gates.rules import finding
 
 
 def test_the_rules_are_rules_of_the_gates_and_all_that_speak_of_a_kill():
-    assert KILL_RULES == {rule for rule in RULES if rule.startswith("killed-")}
+    assert {rule.id for rule in RULES if rule.id.startswith("killed-")} == KILL_RULES
 
 
 def test_only_those_rules_make_a_kill():

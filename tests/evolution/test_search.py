@@ -149,7 +149,7 @@ def test_a_search_ends_after_its_generations():
 
 
 @given(world=st.integers(0, 10_000), order=st.integers(0, 10_000), seed=st.integers(0, 2**63))
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 def test_the_order_and_portions_of_telling_leave_no_trace(world, order, seed):
     straight, jumbled = new_search(seed=seed), new_search(seed=seed)
     assert play(straight, world) == play(jumbled, world, random.Random(order))
@@ -157,7 +157,7 @@ def test_the_order_and_portions_of_telling_leave_no_trace(world, order, seed):
 
 
 @given(world=st.integers(0, 10_000), kept=st.integers(0, 24), order=st.randoms(use_true_random=False))
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 def test_a_run_resumes_from_its_stored_trials(world, kept, order):
     """Killed anywhere, a fresh search that is told the stored trials goes on as if nothing had happened."""
     whole = new_search()
@@ -171,7 +171,7 @@ def test_a_run_resumes_from_its_stored_trials(world, kept, order):
 
 
 @given(world=st.integers(0, 10_000), seed=st.integers(0, 2**63))
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 def test_only_what_ran_becomes_a_parent(world, seed):
     search = new_search(seed=seed)
     outcomes = {each.candidate.id: each.outcome for each in play(search, world)}
@@ -184,7 +184,7 @@ def test_only_what_ran_becomes_a_parent(world, seed):
 
 
 @given(world=st.integers(0, 10_000))
-@settings(max_examples=30)
+@settings(deadline=None, max_examples=30)
 def test_vetoed_survivors_stand_behind_all_others_and_never_on_the_front(world):
     search = new_search()
     play(search, world)

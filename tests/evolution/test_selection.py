@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from deap import base, creator
 from deap.tools import emo
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolution.selection import (
@@ -56,6 +56,7 @@ def prefers(a, b):
     return mine != theirs and all(x >= y for x, y in zip(mine, theirs, strict=True))
 
 
+@settings(deadline=None)
 @given(crowd=crowds(), places=st.integers(1, 30))
 def test_an_infeasible_entrant_never_takes_a_feasible_ones_place(crowd, places):
     survivors = select(crowd, places)
@@ -65,6 +66,7 @@ def test_an_infeasible_entrant_never_takes_a_feasible_ones_place(crowd, places):
     assert [each.is_feasible for each in survivors] == sorted((each.is_feasible for each in survivors), reverse=True)
 
 
+@settings(deadline=None)
 @given(crowd=crowds(smallest=2), places=st.integers(1, 20), shuffle=st.randoms(use_true_random=False))
 def test_selection_does_not_depend_on_the_order_of_entrants(crowd, places, shuffle):
     shuffled = list(crowd)
@@ -73,6 +75,7 @@ def test_selection_does_not_depend_on_the_order_of_entrants(crowd, places, shuff
     assert pareto_front(shuffled) == pareto_front(crowd)
 
 
+@settings(deadline=None)
 @given(crowd=crowds())
 def test_the_front_is_what_no_feasible_entrant_dominates(crowd):
     feasible = [each for each in crowd if each.violation == 0]
@@ -80,6 +83,7 @@ def test_the_front_is_what_no_feasible_entrant_dominates(crowd):
     assert list(pareto_front(crowd)) == expected
 
 
+@settings(deadline=None)
 @given(crowd=crowds())
 def test_nobody_is_ranked_before_somebody_who_dominates_them(crowd):
     by_id = {each.id: each for each in crowd}
@@ -88,6 +92,7 @@ def test_nobody_is_ranked_before_somebody_who_dominates_them(crowd):
         assert not prefers(by_id[later.id], by_id[earlier.id])
 
 
+@settings(deadline=None)
 @given(crowd=crowds(), shift=steps, scale=st.sampled_from([0.5, 2.0, 8.0]))
 def test_shifting_and_scaling_an_objective_changes_no_rank(crowd, shift, scale):
     moved = [
@@ -103,6 +108,7 @@ def test_shifting_and_scaling_an_objective_changes_no_rank(crowd, shift, scale):
     assert [(s.id, s.front) for s in select(moved, len(moved))] == [(s.id, s.front) for s in select(crowd, len(crowd))]
 
 
+@settings(deadline=None)
 @given(a=st.tuples(objectives, violations), b=st.tuples(objectives, violations), c=st.tuples(objectives, violations))
 def test_domination_is_a_strict_order_with_and_without_boxes(a, b, c):
     boxes = Boxes(sharpe=1.0, calmar=1.0, turnover=0.5)
@@ -156,6 +162,7 @@ def test_the_best_two_of_a_niche_survive():
     assert NICHE_PLACES == 2
 
 
+@settings(deadline=None)
 @given(
     crowd=crowds(smallest=2),
     labels=st.lists(st.sampled_from(["a", "b", "c"]), min_size=24, max_size=24),
@@ -269,6 +276,7 @@ def test_equal_objectives_with_different_violations_are_different_fitnesses():
     assert clean != "a fitness"
 
 
+@settings(deadline=None)
 @given(crowd=crowds(smallest=4))
 def test_without_constraints_the_fronts_are_deaps_own(crowd):
     class Plain(base.Fitness):
@@ -306,6 +314,7 @@ def test_points_that_are_not_better_than_the_reference_add_nothing():
     assert hypervolume([goals(1.0, 1.0, 150.0), goals(-1.0, 9.0, 0.0)]) == pytest.approx(100.0)
 
 
+@settings(deadline=None)
 @given(points=st.lists(objectives.map(lambda values: goals(*values)), max_size=8), extra=objectives)
 def test_hypervolume_never_falls_when_a_point_is_added(points, extra):
     assert hypervolume([*points, goals(*extra)]) >= hypervolume(points) - 1e-9

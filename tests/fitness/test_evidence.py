@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitness import (
@@ -197,6 +197,7 @@ def test_pooling_nothing_gives_an_empty_series():
     assert len(pooled_active_returns([]).returns) == 0
 
 
+@settings(deadline=None)
 @given(
     sharpe=st.floats(-2, 2),
     length=st.integers(2, 5000),

@@ -160,7 +160,7 @@ def test_a_round_trip_is_closed_when_the_position_is_flat_again(make_fill, delta
     assert count_round_trips(fills) == trips
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(returns=st.lists(steps, min_size=91, max_size=120), scale=st.sampled_from([1e-3, 0.5, 7.0, 1e4]))
 def test_scaling_prices_and_cash_leaves_every_ratio(make_bars, make_report, make_fill, returns, scale):
     def run(factor):
@@ -175,7 +175,7 @@ def test_scaling_prices_and_cash_leaves_every_ratio(make_bars, make_report, make
         assert scaled[name] == (value if value is None else pytest.approx(value, rel=1e-6, abs=1e-9)), name
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(returns=st.lists(st.floats(-1.0, 0.5), min_size=1, max_size=120), first=st.integers(0, 130))
 def test_every_figure_is_finite_or_none(make_bars, make_report, returns, first):
     report = make_report(compound(returns), first=first)

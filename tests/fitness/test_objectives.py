@@ -121,7 +121,7 @@ def test_rules_out_of_range_are_refused(rule):
 ratio = st.none() | st.floats(-1e6, 1e6)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(
     figures=st.lists(
         st.tuples(ratio, ratio, st.floats(0, 1e6), st.floats(0, 1), st.integers(0, 50), st.booleans(), ratio),

@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitness.ratios import (
@@ -104,6 +104,7 @@ def test_growth_after_losing_everything_is_minus_one():
     assert annual_growth(np.array([1.0, 0.0]), 3.0) == -1.0
 
 
+@settings(deadline=None)
 @given(returns=returns_lists)
 def test_sharpe_equals_the_plain_definition(returns):
     sharpe = sharpe_per_bar(returns)
@@ -112,6 +113,7 @@ def test_sharpe_equals_the_plain_definition(returns):
         assert math.isclose(sharpe, expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
+@settings(deadline=None)
 @given(returns=returns_lists)
 def test_drawdowns_equal_a_slow_loop(returns):
     curve = np.concatenate(([1.0], np.cumprod(1 + returns)))
@@ -122,6 +124,7 @@ def test_drawdowns_equal_a_slow_loop(returns):
     assert drawdowns(curve) == pytest.approx(expected, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(returns=returns_lists, scale=st.floats(1e-3, 1e6))
 def test_scaling_the_money_changes_no_ratio(returns, scale):
     curve = np.concatenate(([1.0], np.cumprod(1 + returns)))
@@ -130,6 +133,7 @@ def test_scaling_the_money_changes_no_ratio(returns, scale):
     assert annual_growth(scale * curve, 1.0) == pytest.approx(annual_growth(curve, 1.0), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(returns=returns_lists)
 def test_every_figure_is_finite_or_none(returns):
     curve = np.concatenate(([1.0], np.cumprod(1 + returns)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evolution.pool import CHECKS, AdmissionLimits, AlreadyIn, Entered, EntryStatus, NotAdmitted, is_admitted
-from evolution.pool.admission import Stage, costlier
+from evolution.pool.admission import Stage
 from evolution.pool.card import AdmissionCard
 from gates.findings import Finding, Rejected
 from runtime.cage.outcome import CageEnd, CageOutcome
@@ -82,7 +82,6 @@ def test_the_stresses_are_the_usual_run_at_twice_the_costs_and_one_bar_late(hous
         ("train", replace(usual, decision_delay=1)),
         ("validation", usual),
     ]
-    assert costlier(usual, 1.0) == usual
 
 
 def test_luck_on_train_is_refused_on_validation(house, scripted):

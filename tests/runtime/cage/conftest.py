@@ -8,9 +8,9 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))  # where a zygote finds cage_entries, as it finds any installed entry
 
-from cage_arena import ENTRY, Arena  # noqa: E402 - found through the line above
+from cage_arena import ENTRY, Arena
 
-from runtime.cage import open_cage  # noqa: E402
+from runtime.cage import open_cage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

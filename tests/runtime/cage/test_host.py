@@ -13,13 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from cage_arena import ENTRY, QUICK, Arena
+from cage_arena import ENTRY, QUICK, Arena, open_descriptors
 
 from runtime.cage import CageClosed, CageEnd, CageError, CageLimits, EntryFailed, open_cage
-
-
-def open_descriptors() -> set[str]:
-    return set(os.listdir("/proc/self/fd"))
 
 
 def wait_until_gone(pids: list[int]) -> list[int]:
@@ -90,7 +86,9 @@ def test_eight_candidates_at_once_do_not_harm_each_other(arena: Arena) -> None:
     bad = ["os._exit(3)", "os.fork()", "b'x' * 10**10", "ctypes.string_at(0)"]
     ends = [CageEnd.CRASHED, CageEnd.FORBIDDEN, CageEnd.OUT_OF_MEMORY, CageEnd.CRASHED]
     with ThreadPoolExecutor(8) as pool:
-        outcomes = list(pool.map(arena.run, [program for pair in zip(bad, [good] * 4, strict=True) for program in pair]))
+        outcomes = list(
+            pool.map(arena.run, [program for pair in zip(bad, [good] * 4, strict=True) for program in pair])
+        )
     assert [outcome.end for outcome in outcomes[::2]] == ends
     assert {outcome.payload for outcome in outcomes[1::2]} == {str(sum(i * i for i in range(200_000))).encode()}
 
@@ -108,13 +106,13 @@ def test_two_hundred_runs_leave_no_descriptor_and_no_process(arena: Arena) -> No
 @pytest.mark.skipif(os.geteuid() != 0, reason="the descriptors of a process that is not dumpable are for root to see")
 def test_two_hundred_runs_leave_no_descriptor_in_the_zygote(arena: Arena) -> None:
     arena.assert_unharmed()
-    folder = f"/proc/{arena.zygote_pid}/fd"
+    folder = Path(f"/proc/{arena.zygote_pid}/fd")
     time.sleep(0.1)  # the zygote lets go of a job just after it has reported its end
-    before = set(os.listdir(folder))
+    before = {entry.name for entry in folder.iterdir()}
     for program in ["result = 1", "os._exit(0)", "os.fork()"] * 67:
         arena.run(program)
     deadline = time.monotonic() + 20
-    while (after := set(os.listdir(folder))) != before and time.monotonic() < deadline:
+    while (after := {entry.name for entry in folder.iterdir()}) != before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert after == before
 
@@ -285,3 +283,29 @@ def test_no_secret_of_the_host_is_in_the_zygote(monkeypatch: pytest.MonkeyPatch)
     assert outcome.payload is not None
     assert b"sesame" not in outcome.payload
     assert b"SECRET" not in outcome.payload
+
+
+def test_numpy_computes_in_the_cage() -> None:
+    """BLAS, large arrays, sorting, random numbers with a seed: what a kernel of ours may use."""
+    program = """
+    a = np.arange(250_000, dtype=np.float64).reshape(500, 500)
+    b = np.linalg.inv(a + np.eye(500) * 1e6)
+    c = np.sort(np.random.default_rng(7).normal(size=2_000_000))
+    result = (round(float((a @ b).sum()), 6), round(float(c.std()), 3), float(np.nanmax(c)) == float(c[-1]))
+    """
+    with open_cage(ENTRY, b"numpy") as cage:
+        outcome = Arena(cage).run(program, CageLimits(memory_mib=256))
+    assert outcome.end is CageEnd.FINISHED, outcome
+    assert outcome.payload is not None
+    assert outcome.payload.endswith(b"1.0, True)")
+
+
+def test_a_package_of_the_same_name_elsewhere_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of our packages exist on the public index, and a person's folder may hold anything."""
+    impostor = tmp_path / "runtime"
+    impostor.mkdir()
+    (impostor / "__init__.py").write_text("raise SystemExit('an impostor was imported')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with open_cage(ENTRY) as cage:
+        Arena(cage).assert_unharmed()

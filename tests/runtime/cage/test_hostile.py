@@ -10,7 +10,6 @@ import platform
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ import pytest
 from cage_arena import ENTRY, Arena, open_broken_cage
 
 from runtime.cage import CageEnd, CageLimits, CageOutcome, open_cage
+from runtime.cage.job import Job
 from runtime.cage.layers import Layer
 
 if TYPE_CHECKING:
@@ -245,6 +245,17 @@ def test_waiting_ends_at_the_wall_timer(arena: Arena, program: str) -> None:
     assert outcome.end is CageEnd.TIMED_OUT
     assert "0.3 s of wall time" in outcome.reason
     assert outcome.wall_s >= 0.3
+
+
+def test_waiting_for_a_processor_does_not_count(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine must not turn a slow candidate into a timed-out one; yet even the busiest has an end."""
+    monkeypatch.setattr(Job, "_waited_s", lambda _: 0.5)
+    late = CageLimits(cpu_s=1, wall_s=0.2)
+    assert arena.run("time.sleep(0.4)", late).end is CageEnd.FINISHED
+    monkeypatch.setattr(Job, "_waited_s", lambda _: 1e9)
+    outcome = arena.run("time.sleep(60)", late)
+    assert outcome.end is CageEnd.TIMED_OUT
+    assert outcome.wall_s >= 2
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,7 @@ def make_bars(rows, instrument):
 def make_strategy(plan):
     class Random(Strategy):
         def on_bar(self, bar):
+            assert self.history(1) == [bar]
             for name, values in plan[self.bar_count - 1]:
                 if name == "submit":
                     self.submit(Order(**values))

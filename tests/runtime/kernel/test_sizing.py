@@ -1,0 +1,212 @@
+"""How much fills: cash, fees, lots, targets, margin."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime.kernel import AccountKind, Costs
+from runtime.kernel.costs import affordable, ceil_to, fee_of, floor_to
+
+MARGIN = {"account": AccountKind.MARGIN}
+TEN_BPS = Costs(fee_bps=10)
+
+
+def test_a_quantity_that_cash_does_not_cover_is_refused_with_both_amounts(play):
+    """1,000 at 100 with 10 bps needs 100,100; cancelling it in silence would leave nobody the wiser."""
+    report = play([100, 100], {0: lambda s: s.buy(1000)}, costs=TEN_BPS)
+    assert report.fills == ()
+    assert report.refused_count == 1
+    assert report.refused[0].reason == "insufficient cash: need 100100.00, have 100000.00"
+    assert report.refused[0].order_id == 1
+
+
+def test_the_fee_counts_when_cash_is_tested(play):
+    """Cash 1,000, buy 10 at 100, fee 1: without the fee in the test cash would be -1."""
+    report = play([100, 100], {0: lambda s: s.buy(10)}, cash=1000.0, costs=TEN_BPS)
+    assert report.refused[0].reason == "insufficient cash: need 1001.00, have 1000.00"
+
+
+def test_buying_without_a_quantity_spends_all_cash_and_not_a_cent_more(play):
+    report = play([100, 103], {0: lambda s: s.buy()}, costs=TEN_BPS)
+    fill = report.fills[0]
+    assert fill.quantity == pytest.approx(100_000 / (103 * 1.001))
+    assert 0 <= 100_000 - fill.quantity * fill.price - fill.fee < 1e-9
+
+
+def test_resting_buys_may_share_cash_until_one_of_them_fills(play):
+    """Cash is not reserved: the order that finds too little at its fill is refused then, so cash never goes negative."""
+
+    def two(s):
+        s.buy(900, limit=99)
+        s.buy(900, limit=98)
+
+    report = play([100, (100, 100, 97, 98)], {0: two})
+    assert [fill.price for fill in report.fills] == [99.0]
+    assert report.refused[0].reason == "insufficient cash: need 88200.00, have 10900.00"
+
+
+def test_a_zero_budget_is_refused_not_filled_with_nothing(play):
+    report = play([100, 100, 100], {0: lambda s: s.buy(1000), 1: lambda s: s.buy()})
+    assert len(report.fills) == 1
+    assert report.refused[0].reason == "insufficient cash: need more than 0.00, have 0.00"
+
+
+def test_selling_more_than_the_position_is_refused_in_a_cash_account(play):
+    report = play([100, 100, 100], {0: lambda s: s.buy(10), 1: lambda s: s.sell(11)})
+    assert report.refused[0].reason == "not enough to sell: asked 11, have 10"
+    assert report.position[-1] == 10.0
+
+
+def test_closing_when_flat_is_refused(play):
+    assert play([100, 100], {0: lambda s: s.close()}).refused[0].reason == "nothing to close: the position is 0"
+
+
+# Lots ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_share_of_a_position_rounds_to_the_lot_with_a_tolerance(play):
+    """6/7 of 2,100 leaves 300; (1 - 6/7) * 2,100 is 300.0000000000001 and must not round up to 301."""
+    report = play(
+        [10, 10, 10],
+        {0: lambda s: s.buy(2100), 1: lambda s: s.sell(2100 * (6 / 7))},
+        instrument={"lot": 1.0},
+    )
+    assert report.position[-1] == 300.0
+
+
+def test_quantities_are_whole_lots(play):
+    report = play([100, 100], {0: lambda s: s.buy(7.9)}, instrument={"lot": 2.0})
+    assert report.fills[0].quantity == 6.0
+
+
+def test_less_than_a_lot_is_refused(play):
+    report = play([100, 100], {0: lambda s: s.buy(0.5)}, instrument={"lot": 1.0})
+    assert report.refused[0].reason == "quantity 0.5 is below one lot of 1"
+
+
+def test_an_order_below_the_minimum_notional_is_refused_but_a_close_is_not(play):
+    small = {"min_notional": 500.0}
+    report = play([100, 100], {0: lambda s: s.buy(4)}, instrument=small)
+    assert report.refused[0].reason == "below the minimum notional: 400.00, the venue asks 500.00"
+    closed = play([100, 100, 50], {0: lambda s: s.buy(5), 1: lambda s: s.close()}, instrument=small)
+    assert closed.position[-1] == 0.0
+
+
+# Targets ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weight", [0.25, 0.5, 1.0])
+def test_a_target_makes_notional_plus_fee_the_share_of_equity(play, weight):
+    report = play([100, 103], {0: lambda s: s.target(weight)}, costs=Costs(fee_bps=50))
+    fill = report.fills[0]
+    assert fill.quantity * fill.price + fill.fee == pytest.approx(weight * 100_000)
+
+
+def test_a_target_counts_the_slippage_of_its_own_fill(play):
+    report = play([100, 100], {0: lambda s: s.target(1.0)}, costs=Costs(fee_bps=50, slippage_bps=100))
+    fill = report.fills[0]
+    assert fill.price == 101.0
+    assert fill.quantity * fill.price + fill.fee == pytest.approx(100_000)
+
+
+def test_a_smaller_target_sells_down_to_it(play):
+    """Long 1,000 at 100 without fees, price 120: equity 120,000, half of it is 500 units."""
+    report = play([100, 100, 120], {0: lambda s: s.target(1.0), 1: lambda s: s.target(0.5)})
+    assert report.position.tolist() == [0.0, 1000.0, 500.0]
+
+
+def test_a_larger_target_adds_to_it(play):
+    report = play([100, 100, 100], {0: lambda s: s.target(0.2), 1: lambda s: s.target(0.7)})
+    assert report.position.tolist() == [0.0, 200.0, 700.0]
+
+
+def test_a_target_that_is_met_trades_nothing_and_is_not_refused(play):
+    plan = {row: lambda s: s.target(1.0) for row in range(5)}
+    report = play([100, 100, 90, 120, 77, 100], plan, costs=TEN_BPS)
+    assert len(report.fills) == 1
+    assert report.refused_count == 0
+
+
+def test_a_target_of_zero_leaves_exactly_nothing(play):
+    report = play([100, 100, 107], {0: lambda s: s.target(0.37), 1: lambda s: s.target(0)}, costs=TEN_BPS)
+    assert report.position[-1] == 0.0
+    assert play([100, 100], {0: lambda s: s.target(0.0)}).refused_count == 0
+
+
+def test_a_target_replaces_resting_entries_and_keeps_exits(play):
+    def ladder(s):
+        s.buy(1, limit=90)
+        s.buy(1, limit=80)
+
+    flat = play([100, 100, 100], {0: ladder, 1: lambda s: s.target(0.5)})
+    assert flat.open_orders == 0
+
+    def exit_and_entry(s):
+        s.sell(limit=150)
+        s.buy(1, limit=90)
+
+    held = play(
+        [100, 100, 100, 100], {0: lambda s: s.buy(10), 1: exit_and_entry, 2: lambda s: s.target(0.5)}
+    )
+    assert held.open_orders == 1
+
+
+def test_a_target_may_rest_until_its_limit(play):
+    report = play([100, 100, (100, 100, 90, 95)], {0: lambda s: s.target(1.0, limit=95)})
+    assert report.fills[0].price == 95.0
+    assert report.fills[0].quantity == pytest.approx(100_000 / 95)
+
+
+def test_a_negative_target_shorts_and_a_positive_one_turns_it_round(play):
+    report = play([100, 100, 100], {0: lambda s: s.target(-0.5), 1: lambda s: s.target(0.5)}, **MARGIN)
+    assert report.position.tolist() == [0.0, -500.0, 500.0]
+
+
+def test_the_largest_target_takes_what_the_margin_allows(play):
+    report = play([100, 100], {0: lambda s: s.target(2.0)}, costs=TEN_BPS, **MARGIN)
+    fill = report.fills[0]
+    assert report.refused_count == 0
+    assert 0.5 * fill.quantity * 100 == pytest.approx(100_000 - fill.fee)
+
+
+# Pure arithmetic ----------------------------------------------------------------------------------------------------
+
+
+def test_the_fee_has_a_share_an_amount_per_unit_and_a_minimum():
+    assert fee_of(Costs(fee_bps=10, fee_per_unit=0.005), 1000, 50) == pytest.approx(50 + 5)
+    assert fee_of(Costs(fee_bps=10, fee_minimum=7), 10, 50) == 7
+
+
+def test_a_minimum_fee_takes_no_more_than_a_sale_brings(play):
+    """Selling 1 at 5 with no cash left and a minimum fee of 10: the account pays 5 and ends at zero, not at -5."""
+    report = play(
+        [100, 100, (5, 5, 5, 5)], {0: lambda s: s.buy(1), 1: lambda s: s.close()}, cash=110.0, costs=Costs(fee_bps=0, fee_minimum=10)
+    )
+    assert report.fills[1].fee == 5.0
+    assert report.equity[-1] == 0.0
+
+
+@given(
+    st.floats(0.01, 1e9), st.floats(0.01, 1e5), st.floats(0, 1000), st.floats(0, 1), st.floats(0, 50), st.sampled_from([None, 1.0, 0.1])
+)
+def test_what_is_affordable_never_costs_more_than_the_budget(budget, price, bps, per_unit, minimum, lot):
+    costs = Costs(fee_bps=bps, fee_per_unit=per_unit, fee_minimum=minimum)
+    quantity = affordable(costs, budget, price, lot)
+    assert quantity >= 0
+    if quantity:
+        assert quantity * price + fee_of(costs, quantity, price) <= budget
+    if quantity and lot is None:
+        more = quantity * (1 + 1e-9)
+        assert more * price + fee_of(costs, more, price) > budget * (1 - 1e-12)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1.0, 0.1, 0.01, 0.25, 1e-4]))
+def test_a_whole_number_of_steps_stays_what_it_is(steps, step):
+    """0.3 / 0.1 is 2.9999999999999996, and three steps all the same."""
+    assert floor_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
+    assert ceil_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
+    assert floor_to(math.pi, None) == math.pi
