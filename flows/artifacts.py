@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from prefect.artifacts import (
     create_markdown_artifact,
@@ -15,7 +16,6 @@ from flows.output import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
     from evolution.trial import Trial
 
@@ -32,9 +32,11 @@ def publish_generation(run_id: str, generation: int, trials: Sequence[Trial]) ->
 
 def open_progress(run_id: str) -> UUID:
     """A progress bar for the run; feed it with ``show_progress``."""
-    return create_progress_artifact(
+    artifact = create_progress_artifact(
         progress=0.0, key="run-progress", description=f"Run {run_id}: share of candidates tried"
     )
+    assert isinstance(artifact, UUID)  # called from a synchronous flow
+    return artifact
 
 
 def show_progress(artifact: UUID, share: float) -> None:

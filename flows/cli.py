@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from flows.commands import backtest, check, data, doctor, evolve, pool, runs
+from flows.commands.backtest import backtest
+from flows.commands.check import check
+from flows.commands.data import app as data
+from flows.commands.doctor import doctor
+from flows.commands.evolve import evolve
+from flows.commands.pool import app as pool
+from flows.commands.runs import app as runs
+from flows.commands.runs import report
 from flows.exits import guarded
 
 if TYPE_CHECKING:
@@ -23,14 +30,14 @@ app = typer.Typer(
     help="Evolve trading strategies overnight: gates and a cage decide if they run, evidence decides if they matter, "
     "you decide if they trade (on paper).",
 )
-app.command("evolve")(evolve.evolve)
-app.command("check")(check.check)
-app.command("backtest")(backtest.backtest)
-app.add_typer(runs.app, name="runs")
-app.command("report")(runs.report)
-app.add_typer(pool.app, name="pool")
-app.add_typer(data.app, name="data")
-app.command("doctor")(doctor.doctor)
+app.command("evolve")(evolve)
+app.command("check")(check)
+app.command("backtest")(backtest)
+app.add_typer(runs, name="runs")
+app.command("report")(report)
+app.add_typer(pool, name="pool")
+app.add_typer(data, name="data")
+app.command("doctor")(doctor)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

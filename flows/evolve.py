@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prefect import flow
 from prefect.events import emit_event
@@ -26,7 +26,7 @@ from flows.tasks import try_candidate
 from flows.watch import SilentWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prefect.client.schemas.objects import State
     from prefect.futures import PrefectFuture
@@ -77,7 +77,9 @@ def evolve(  # noqa: PLR0913, PLR0917 - the parameters are the form in the UI
         progress = artifacts.open_progress(night.run_id)
         while night.search.end is None:
             # One runner per generation; workers differ from machine to machine, results do not.
-            runner = ThreadPoolTaskRunner(max_workers=night.settings.worker_count())
+            runner: Any = ThreadPoolTaskRunner(
+                max_workers=night.settings.worker_count()
+            )  # its generic is not spelled out upstream
             generation.with_options(task_runner=runner)(night.run_id, night.search.generation + 1)
             artifacts.show_progress(progress, night.search.generation / night.order.generations)
         admit_finalists(night)
@@ -101,14 +103,14 @@ def _joined(  # noqa: PLR0913 - the flow's parameters
         yield night
 
 
-def _wait(night: Night, futures: dict[str, PrefectFuture[str]]) -> NightOutage | None:
+def _wait(night: Night, futures: Mapping[str, PrefectFuture[State[str]]]) -> NightOutage | None:
     """Wait for all candidates. A fault of ours in one of them is recorded for it and costs nobody else anything."""
     outage: NightOutage | None = None
     for identity, future in futures.items():
         future.wait()
         if not future.state.is_failed() and not future.state.is_crashed():
             continue
-        error = future.result(raise_on_failure=False)
+        error: object = future.result(raise_on_failure=False)
         if isinstance(error, NightOutage):
             outage = error
         elif identity not in night.trials:

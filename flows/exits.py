@@ -20,7 +20,9 @@ INTERRUPTED = 130
 """What shells expect after Ctrl-C."""
 
 # Typer carries its own copy of click in some versions and uses the package in others; its public faces lead to the right one.
-_ClickError = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
+_ClickError: type[Exception] = next(
+    each for each in typer.BadParameter.__mro__ if issubclass(each, Exception) and each.__name__ == "ClickException"
+)
 
 
 def guarded(command: Callable[[], Any], *, as_json: bool) -> int:

@@ -194,7 +194,10 @@ class Night:
         assert self.breeder is not None  # only such proposals are left open by ``breed``
         parents = [self.trials[identity] for identity in proposal.parents]
         breeding = self.breeder.breed(
-            proposal, parents, lambda source: check(source, self.cage, self.settings.cage_limits()), known=self._known_before
+            proposal,
+            parents,
+            lambda source: check(source, self.cage, self.settings.cage_limits()),
+            known=self._known_before,
         )
         made = breeding.result
         if isinstance(made, Outage):

@@ -105,7 +105,7 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
             search=Search(_plan(order), run_id=record.id, seed=order.seed, starters=len(seed_sources())),
             bench=CellBench.build(bars, dataset.train_cells(), settings.run_config()),
             cage=cage,
-            breeder=client and _breeder(client, settings, order, home, record.id),
+            breeder=_breeder(client, settings, order, home, record.id) if client else None,
             watch=watch,
         )
         night.recall(ledger.trials(record.id))

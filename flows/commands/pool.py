@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from evolution.pool import Decided, NotPossible, Pool, PoolEntry, Promotion
+    from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion
     from evolution.pool.runner import CageRunner
     from flows.settings import Settings
     from runtime.market import Bars
@@ -191,13 +191,14 @@ def _take_look(pool: Pool, entry: PoolEntry, settings: Settings, home: Path, *, 
 def _say_promotion(entry: PoolEntry, outcome: Promotion, *, json: bool) -> None:
     from evolution.pool import LookFailed, Promoted, decision_document
 
+    made: Decision | None = None
     match outcome:
         case Promoted(entry=after, decision=decision):
             verdict, words, made = "promoted", f"{after.id} is promoted; it passed its look at the vault", decision
         case LookFailed(entry=after, decision=decision):
             verdict, words, made = "failed", f"{after.id} failed its look at the vault and is declined", decision
         case refused:
-            verdict, words, made = "refused", refused.reason, None
+            verdict, words = "refused", refused.reason
     if json:
         document: dict[str, Any] = {"id": entry.id, "verdict": verdict, "message": words}
         print_json(document | {"decision": decision_document(made) if made else None})

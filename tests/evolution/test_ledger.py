@@ -8,7 +8,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -298,22 +297,46 @@ def test_one_text_in_two_languages_is_two_sources(ledger):
 # Several at once, and sudden ends
 
 WRITER = """
-import pathlib, sys
-sys.path.insert(0, sys.argv[3])
-from test_ledger import SteppingClock, scored
+import datetime, pathlib, sys
+from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.ledger import TrialLedger
+from evolution.trial import Trial, TrialOutcome
+from runtime.source import StrategySource
 from runtime.store import open_engine
-ledger = TrialLedger(open_engine(pathlib.Path(sys.argv[1])), now=SteppingClock())
-print("ready", flush=True)
-sys.stdin.readline()
-for generation in range(12):
-    ledger.add_trials([scored(sys.argv[2], generation, index) for index in range(3)])
-    print(generation, flush=True)
+
+def killed(run_id, generation, index):
+    candidate = Candidate(
+        id=candidate_id(generation, index),
+        run_id=run_id,
+        generation=generation,
+        index=index,
+        source=StrategySource(b"# %d %d" % (generation, index)),
+        provenance=Provenance(operator="offline/jitter", parents=(), seed=3),
+    )
+    return Trial(candidate=candidate, outcome=TrialOutcome.KILLED, reason="ran past 30 s of wall time")
+
+if __name__ == "__main__":
+    engine = open_engine(pathlib.Path(sys.argv[1]))
+    ledger = TrialLedger(engine, now=lambda: datetime.datetime(2026, 11, 30, tzinfo=datetime.UTC))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for generation in range(12):
+        ledger.add_trials([killed(sys.argv[2], generation, index) for index in range(3)])
+        print(generation, flush=True)
 """
 
 
+def killed(run_id, generation, index):
+    """The same trial as the writer's."""
+    return Trial(
+        candidate=candidate(run_id, generation, index),
+        outcome=TrialOutcome.KILLED,
+        reason="ran past 30 s of wall time",
+    )
+
+
 def start_writer(home, run_id):
-    command = [sys.executable, "-c", WRITER, str(home), run_id, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", WRITER, str(home), run_id]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "ready\n"
     return process
@@ -346,7 +369,7 @@ def test_a_killed_writer_leaves_whole_generations_and_a_store_that_works(tmp_pat
     assert len(stored) >= 3
     assert {len(generation) for generation in stored.values()} == {3}
     # The next one goes on: what is there is confirmed, what is missing is added.
-    ledger.add_trials([scored(run.id, generation, index) for generation in range(12) for index in range(3)])
+    ledger.add_trials([killed(run.id, generation, index) for generation in range(12) for index in range(3)])
     assert len(ledger.trials(run.id)) == 36
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -238,19 +240,25 @@ def test_a_vault_or_a_cage_that_does_not_open_costs_nothing(house, market):
 # Sudden ends
 
 
-def test_a_process_killed_during_the_look_has_paid_and_the_same_look_is_taken_up(house, scripted):
+DYING = """
+import os, pathlib, signal, sys
+sys.path.insert(0, sys.argv[1])
+from conftest import House, ScriptedRunner, SteppingClock, make_market
+
+class Dying(ScriptedRunner):
+    def run(self, *_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+house = House(home=pathlib.Path(sys.argv[2]), market=make_market(), clock=SteppingClock())
+house.promote(house.pool.get("p-0001"), Dying())
+"""
+
+
+def test_a_process_killed_during_the_look_has_paid_and_the_same_look_is_taken_up(house):
     entry = house.add_entry()
 
-    class Dying(scripted):
-        def run(self, *_):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    house.engine.dispose()
-    child = os.fork()
-    if child == 0:
-        house.reopen()
-        house.promote(entry, Dying())
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    command = [sys.executable, "-c", DYING, str(Path(__file__).parent), str(house.home)]
+    assert subprocess.run(command, timeout=120).returncode == -signal.SIGKILL
 
     house.reopen()
     (charged,) = looks(house)
