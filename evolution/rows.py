@@ -15,6 +15,7 @@ from evolution.run import RunFacts, RunRecord, RunStatus
 from evolution.tables import CandidateRow, RunRow, SourceRow, TrialRow
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.trades import TradeDigest, TradeGlimpse
 from gates.findings import Finding
 from runtime.source import Language, StrategySource
 
@@ -194,4 +195,11 @@ def scorecard_value(document: dict[str, Any]) -> Scorecard:
 
 def _cell(document: dict[str, Any]) -> CellResult:
     metrics = {name: Metrics(**document[name]) for name in ("metrics", "buy_and_hold")}
-    return CellResult(**document | metrics)
+    return CellResult(**document | metrics | {"trading": _trading(document.get("trading"))})
+
+
+def _trading(document: dict[str, Any] | None) -> TradeDigest | None:
+    """None also for cells that were stored before there was a digest."""
+    if document is None:
+        return None
+    return TradeDigest(**document | {"worst": TradeGlimpse(**document["worst"])})

@@ -1,36 +1,86 @@
-"""The record of every attempt to reach a model, one JSON line each, in the run's own folder."""
+"""Opens what a run asks models with: endpoints, or a replay, and the ledger that all of its calls go through."""
 
 from __future__ import annotations
 
-import json
 import os
-import threading
-from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
+from evolution.llm import BudgetError, KeyMissingError, open_client, open_replay
+from evolution.llm.breeder import LlmBreeder
+from evolution.llm.budget import require_bounds
+from evolution.llm.contract import standard_prompts
+from evolution.llm.ledger import CallLedger, ReplayLedger, places
+from evolution.llm.team import Patience, Team
+from flows.clock import now
+from flows.problems import UsageProblem
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
 
-    from evolution.llm import CallRecord
+    from sqlalchemy import Engine
+
+    from evolution.llm import CallBook, EndpointClient
+    from evolution.trial import Trial
+    from flows.night import Order
+    from flows.settings import Settings
+    from flows.watch import Watch
 
 
-class CallFile:
-    """Appends to ``<home>/runs/<run>/llm-calls.jsonl`` (mode 0600). Each line is on disk before its answer is read.
+def open_clients(stack: ExitStack, settings: Settings, order: Order) -> tuple[EndpointClient, ...]:
+    """The endpoints of a run's profiles, closed with ``stack``; none for an offline run. A replay needs no key.
 
-    Safe for several threads. It holds prompts and answers, so it is for the owner of the run, never for an artifact.
+    Raises:
+        UsageProblem: An unknown profile, a missing key, or ceilings that do not bound what a profile may spend.
     """
+    if order.profile is None:
+        return ()
+    profiles = settings.profiles(order.profile)
+    try:
+        require_bounds(settings.budget, profiles)
+        opened = [open_replay(each) if order.replay else open_client(each, os.environ) for each in profiles]
+    except (KeyMissingError, BudgetError) as error:
+        raise UsageProblem(str(error)) from None
+    return tuple(stack.enter_context(client) for client in opened)
 
-    def __init__(self, home: Path, run_id: str) -> None:
-        self.path = home / "runs" / run_id / "llm-calls.jsonl"
-        self._lock = threading.Lock()
 
-    def keep(self, record: CallRecord) -> None:
-        """Append one record and wait until it is on disk."""
-        line = json.dumps(asdict(record), ensure_ascii=True) + "\n"
-        with self._lock:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(line)
-                file.flush()
-                os.fsync(file.fileno())
+def open_team(  # noqa: PLR0913 - it joins what the run has open
+    stack: ExitStack,
+    clients: Sequence[EndpointClient],
+    settings: Settings,
+    order: Order,
+    *,
+    engine: Engine,
+    run_id: str,
+    replayed: Mapping[str, Trial],
+    watch: Watch,
+) -> Team | None:
+    """Who writes the children of a run; None when nobody but the offline operators does."""
+    if not clients:
+        return None
+    book: CallBook
+    if order.replay is not None:
+        book = ReplayLedger(engine, run_id=order.replay)
+    else:
+        book = CallLedger(engine, run_id=run_id, budget=settings.budget, now=now)
+    patience = Patience(0.0 if order.replay else settings.models.patience_s)
+    stack.callback(patience.close)
+    breeders = [
+        LlmBreeder(
+            client,
+            client.profile,
+            prompts=standard_prompts(brief=client.profile.contract == "brief"),
+            book=book,
+            scratch_share=settings.models.scratch_share,
+        )
+        for client in clients
+    ]
+    return Team(
+        breeders,
+        places=partial(places, engine, order.replay or run_id),
+        patience=patience,
+        falls_back=settings.models.on_failure == "offline",
+        replayed=replayed,
+        say=watch.say,
+    )

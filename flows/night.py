@@ -5,14 +5,14 @@ Knows nothing of Prefect. ``flows.evolve`` calls it from flows and tasks; a test
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline, plant
 from evolution.candidate import Candidate
 from evolution.evaluate import CageEvaluator, run_trial
-from evolution.llm.breeder import LlmBreeder, Outage
+from evolution.llm.breeder import Outage
+from evolution.llm.team import FALLBACK
 from evolution.operators import canonical_hash
 from evolution.report import run_summary
 from evolution.run import GenerationSummary
@@ -23,11 +23,12 @@ from evolution.trial import Trial, TrialOutcome
 from gates import check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evolution.candidate_files import CandidateFiles
     from evolution.evaluate import CellBench
     from evolution.ledger import TrialLedger
+    from evolution.llm.team import Team
     from evolution.pool import Pool
     from evolution.report import RunSummary
     from evolution.search import Proposal, Search
@@ -50,9 +51,11 @@ class Order:
     llm_share: float
     seed: int
     profile: str | None = None
-    """Name of an LLM profile; None keeps to the offline operators."""
+    """Names of LLM profiles, separated by commas; None keeps to the offline operators."""
     resume: str | None = None
     """Id of the run to go on with; None starts a new one."""
+    replay: str | None = None
+    """Id of the run to run once more from what it has stored, with no network; None asks the models."""
 
 
 class NightOutage(Exception):
@@ -73,24 +76,26 @@ class Night:
     search: Search
     bench: CellBench
     cage: Cage
-    breeder: LlmBreeder | None
+    models: Team | None
     watch: Watch
+    replayed: Mapping[str, Trial] = field(default_factory=dict)
+    """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
     _bred: dict[str, Proposal | Candidate] = field(default_factory=dict)
     """What the generation in progress has to try: candidates, and proposals that a model is to fill."""
-    _known: set[str] = field(default_factory=set)
-    """Canonical hashes of everything that the run has."""
+    _hashes: dict[str, str] = field(default_factory=dict)
+    """Canonical hash of every source of the run, by candidate id."""
     _known_before: frozenset[str] = frozenset()
-    """The same when the generation began: what a model is told must not depend on which sibling was quicker."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Those that the run had when the generation began: what a model is told must not depend on which sibling was quicker,
+    nor on whether the run was cut short."""
 
     def recall(self, trials: Sequence[Trial]) -> None:
         """Take in what was stored before the run was cut short."""
         for trial in trials:
             self.trials[trial.candidate.id] = trial
             if trial.outcome is not TrialOutcome.BARREN:
-                self._remember(trial.candidate.source)
+                self._remember(trial.candidate)
         self.search.replay(trials)
 
     def breed(self) -> tuple[str, ...]:
@@ -99,17 +104,27 @@ class Night:
         Places that stay empty become trials at once. Empty when the search is over.
         """
         self._bred.clear()
+        number = self.search.generation
+        earlier = [trial for trial in self.trials.values() if trial.candidate.generation < number]
+        known = {self._hashes[trial.candidate.id] for trial in earlier if trial.candidate.id in self._hashes}
+        # A run that was cut short has some of this generation already; each place knows those before it, as at first.
+        offline = {
+            trial.candidate.index: trial.candidate for trial in self.trials.values() if _is_offline(trial, number)
+        }
+        if self.models is not None:
+            self.models.begin(earlier)
         for proposal in self.search.ask():
-            if proposal.kind.uses_model and self.breeder is not None:
+            if proposal.kind.uses_model and self.models is not None:
                 self._bred[proposal.id] = proposal
                 continue
-            made = self._make_offline(proposal)
+            before = {self._hashes[made.id] for index, made in offline.items() if index < proposal.index}
+            made = self._make_offline(proposal, known | before)
             if isinstance(made, Barren):
                 self._keep(made.as_trial())
             else:
-                self._remember(made.source)
-                self._bred[proposal.id] = made
-        self._known_before = frozenset(self._known)
+                self._remember(made)
+                self._bred[proposal.id] = offline[proposal.index] = made
+        self._known_before = frozenset(known | {self._hashes[made.id] for made in offline.values()})
         return tuple(self._bred)
 
     def try_candidate(self, candidate_id: str) -> Trial:
@@ -126,6 +141,10 @@ class Night:
         if isinstance(made, Barren):
             return self._keep(made.as_trial())
         self.files.write(made)
+        stored = self.replayed.get(candidate_id)
+        if stored is not None and stored.outcome is TrialOutcome.KILLED and stored.candidate.source == made.source:
+            # How long a machine took is no property of a strategy: a replay keeps to what happened.
+            return self._keep(replace(stored, candidate=made))
         evaluator = CageEvaluator(cage=self.cage, bench=self.bench, limits=self.settings.cage_limits())
         return self._keep(run_trial(made, evaluator, self.bench))
 
@@ -185,26 +204,25 @@ class Night:
         )
         return self._keep(Trial(candidate=made, outcome=TrialOutcome.FAILED, reason=f"internal fault: {fault}"))
 
-    def _make_offline(self, proposal: Proposal) -> Candidate | Barren:
+    def _make_offline(self, proposal: Proposal, known: set[str]) -> Candidate | Barren:
         if not proposal.parents:
-            return plant(proposal, seed_sources(), self._known)
-        return breed_offline(proposal, [self._source(parent) for parent in proposal.parents], self._known)
+            return plant(proposal, seed_sources(), known)
+        return breed_offline(proposal, [self._source(parent) for parent in proposal.parents], known)
 
     def _make_by_model(self, proposal: Proposal) -> Candidate | Barren:
-        assert self.breeder is not None  # only such proposals are left open by ``breed``
+        assert self.models is not None  # only such proposals are left open by ``breed``
         parents = [self.trials[identity] for identity in proposal.parents]
-        breeding = self.breeder.breed(
+        made = self.models.breed(
             proposal,
             parents,
             lambda source: check(source, self.cage, self.settings.cage_limits()),
             known=self._known_before,
         )
-        made = breeding.result
         if isinstance(made, Outage):
             raise NightOutage(made.reason)
         # Two siblings with the same text both stay: which of them came first is no business of a clock. Selection keeps one.
         if isinstance(made, Candidate):
-            self._remember(made.source)
+            self._remember(made)
         return made
 
     def _source(self, identity: str) -> StrategySource:
@@ -212,11 +230,9 @@ class Night:
         planned = self._bred.get(identity)
         return planned.source if isinstance(planned, Candidate) else self.trials[identity].candidate.source
 
-    def _remember(self, source: StrategySource) -> None:
+    def _remember(self, candidate: Candidate) -> None:
         """Add a source to what the run has."""
-        identity = canonical_hash(source)
-        with self._lock:
-            self._known.add(identity)
+        self._hashes[candidate.id] = canonical_hash(candidate.source)
 
     def _keep(self, trial: Trial) -> Trial:
         self.ledger.add_trials([trial])
@@ -233,6 +249,13 @@ class Night:
 
 NIGHTS: dict[str, Night] = {}
 """Runs that this process has open, by id: Prefect's tasks take ids only."""
+
+
+def _is_offline(trial: Trial, generation: int) -> bool:
+    """Whether a place of the generation was filled without a model, and not in place of one."""
+    operator = trial.candidate.provenance.operator
+    is_here = trial.candidate.generation == generation and trial.outcome is not TrialOutcome.BARREN
+    return is_here and not operator.startswith("llm/") and not operator.endswith(FALLBACK)
 
 
 def _score(trial: Trial) -> float:

@@ -43,7 +43,7 @@ def gate_cage(bars: Mapping[str, Bars], mode: str | None) -> Iterator[Cage]:
 
 
 def dataset(name: str, home: Path, *, symbol: str | None = None, timeframe: str | None = None) -> DataSet:
-    """A registered or built-in set, or a CSV file that is registered now.
+    """A registered or built-in set, or a data file that is registered now.
 
     Raises:
         UsageProblem: what the market data package has to say about it, in its own sentence.
@@ -99,29 +99,29 @@ def known_sets(home: Path) -> tuple[DataSetSummary, ...]:
 
 
 def loose_file(path: Path, *, symbol: str | None, timeframe: str | None) -> Bars:
-    """All bars of a CSV file, without registering it.
+    """All bars of a data file, without registering it.
 
     Raises:
         UsageProblem: the file cannot be used; the sentence names the row.
     """
-    from runtime.market import DataError, read_csv
+    from runtime.market import DataError, read_file
 
     try:
-        return read_csv(path, symbol=symbol, timeframe=_step(timeframe))
+        return read_file(path, symbol=symbol, timeframe=_step(timeframe))
     except DataError as error:
         raise UsageProblem(str(error)) from error
 
 
-def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> QualityReport:
-    """All that is wrong or suspicious in a CSV file.
+def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> dict[str, QualityReport]:
+    """All that is wrong or suspicious in a data file, by symbol.
 
     Raises:
         UsageProblem: it cannot even be read as bars.
     """
-    from runtime.market import DataError, check_csv
+    from runtime.market import DataError, check_file
 
     try:
-        return check_csv(path, symbol=symbol, timeframe=_step(timeframe))
+        return check_file(path, symbol=symbol, timeframe=_step(timeframe))
     except DataError as error:
         raise UsageProblem(str(error)) from error
 

@@ -10,10 +10,11 @@ import hashlib
 import os
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
 from flows.problems import EnvironmentProblem, UsageProblem
 from runtime.cage.outcome import CageLimits
@@ -57,6 +58,18 @@ class CageSection(_Section):
     memory_mib: Annotated[int, Field(ge=32, le=16_384)] = 256
 
 
+class ModelSection(_Section):
+    """``[models]``: how models take part in a search, whichever they are."""
+
+    on_failure: Literal["stop", "offline"] = "stop"
+    """When no model can fill a place: ``stop`` keeps the run for ``--resume``; ``offline`` lets the offline operators
+    fill it, and the child says so."""
+    patience_s: Annotated[float, Field(ge=0, le=86_400)] = 900.0
+    """How long a run waits for an endpoint that is out before ``on_failure`` decides."""
+    scratch_share: Annotated[float, Field(ge=0, le=1)] = 0.15
+    """Share of a model's mutations that it writes without a parent: the search's only way to what no starter has."""
+
+
 class Settings(_Section):
     """Everything from ``trigate.toml``; unknown keys are refused."""
 
@@ -69,6 +82,9 @@ class Settings(_Section):
     search: SearchSection = SearchSection()
     run: RunSection = RunSection()
     limits: CageSection = CageSection()
+    models: ModelSection = ModelSection()
+    budget: Budget = Budget()
+    """Ceilings in tokens and money: ``[budget.call]``, ``candidate``, ``generation``, ``run`` and ``day``."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)
     """Endpoints by profile name: ``[llm.NAME]``."""
 
@@ -96,6 +112,17 @@ class Settings(_Section):
                 f"LLM profile {name!r} is not in {CONFIG_NAME} (it has: {known}): add a section [llm.{name}]"
             )
         return self.llm[name]
+
+    def profiles(self, names: str) -> tuple[LlmProfile, ...]:
+        """The endpoints called ``names``, separated by commas; several share the work.
+
+        Raises:
+            UsageProblem: one of them does not exist, or is named twice.
+        """
+        wanted = [name.strip() for name in names.split(",")]
+        if len(set(wanted)) < len(wanted):
+            raise UsageProblem(f"--llm {names}: a profile is named twice; name each once")
+        return tuple(self.profile(name) for name in wanted)
 
     def sha256(self) -> str:
         """Identity of the settings; stored with each run."""

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 from evolution.candidate_files import CandidateFiles
 from evolution.evaluate import CellBench
 from evolution.ledger import TrialLedger, UnknownIdError
-from evolution.llm import KeyMissingError, open_client
-from evolution.llm.breeder import LlmBreeder
-from evolution.llm.contract import standard_prompts
 from evolution.pool import Pool
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import seed_sources
 from flows import opening
-from flows.calls import CallFile
+from flows.calls import open_clients, open_team
 from flows.clock import now
 from flows.identity import config_hash
 from flows.night import NIGHTS, Night, NightOutage, Order
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from evolution.llm import EndpointClient
     from evolution.run import RunRecord
     from flows.settings import Settings
     from flows.watch import Watch
@@ -42,7 +38,7 @@ if TYPE_CHECKING:
 def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> Order:
     """What to run, from the settings; a seed is drawn when none is given, and stored like a given one."""
     if profile is not None:
-        settings.profile(profile)  # an unknown name is told before anything is opened
+        settings.profiles(profile)  # an unknown name is told before anything is opened
     return Order(
         data=settings.data,
         generations=settings.search.generations,
@@ -70,6 +66,26 @@ def stored_order(engine: Engine, run_id: str) -> Order:
     return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, resume=record.id, **facts.plan)
 
 
+def replayed_order(engine: Engine, run_id: str) -> Order:
+    """What a stored run was started with, to be run once more from what it has stored.
+
+    Raises:
+        UsageProblem: there is no such run, it has not finished, or it is a replay itself.
+    """
+    try:
+        record = TrialLedger(engine, now=now).run(run_id)
+    except UnknownIdError as error:
+        raise UsageProblem(str(error)) from None
+    if record.status is not RunStatus.FINISHED:
+        raise UsageProblem(f"run {record.id} has not finished ({record.status.value}): --resume it before a replay")
+    if "replay" in record.facts.plan:
+        raise UsageProblem(
+            f"run {record.id} is itself a replay: name the run that it repeats, {record.facts.plan['replay']}"
+        )
+    facts = record.facts
+    return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, replay=record.id, **facts.plan)
+
+
 @contextmanager
 def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> Iterator[Night]:
     """A run that is ready for its next generation. How it ends is written down, whatever ends it.
@@ -88,12 +104,13 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
     ledger = TrialLedger(engine, now=now)
     with ExitStack() as stack:
         dataset = opening.dataset(order.data, home)
-        client = _client(stack, settings, order)
+        clients = open_clients(stack, settings, order)
         watch.now("opening the cage")
         bars = dataset.train_bars()
         cage = stack.enter_context(opening.gate_cage(bars, settings.cage))
         record = _begin(ledger, order, _facts(settings, order, dataset))
         stack.enter_context(_lock(home, record.id))
+        replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
             order=order,
@@ -105,7 +122,10 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
             search=Search(_plan(order), run_id=record.id, seed=order.seed, starters=len(seed_sources())),
             bench=CellBench.build(bars, dataset.train_cells(), settings.run_config()),
             cage=cage,
-            breeder=_breeder(client, settings, order, home, record.id) if client else None,
+            models=open_team(
+                stack, clients, settings, order, engine=engine, run_id=record.id, replayed=replayed, watch=watch
+            ),
+            replayed=replayed,
             watch=watch,
         )
         night.recall(ledger.trials(record.id))
@@ -136,27 +156,39 @@ def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
             "population": order.population,
             "crossover_rate": order.crossover_rate,
             "llm_share": order.llm_share,
+            **({"replay": order.replay} if order.replay else {}),
         },
         dataset=dataset.name,
         dataset_sha256=dataset.sha256,
         config_hash=config_hash(settings),
         engine_version=ENGINE_VERSION,
         profile=order.profile,
+        note=f"replay of {order.replay}, with no network" if order.replay else "",
     )
 
 
 def _begin(ledger: TrialLedger, order: Order, facts: RunFacts) -> RunRecord:
+    if order.replay is not None:
+        _require_same(ledger.run(order.replay), facts)
     if order.resume is None:
         return ledger.start_run(facts)
-    stored = ledger.run(order.resume).facts
+    _require_same(ledger.run(order.resume), facts)
+    return ledger.reopen_run(order.resume)
+
+
+def _require_same(run: RunRecord, facts: RunFacts) -> None:
+    """Check that trials of now would compare with those of a stored run.
+
+    Raises:
+        UsageProblem: the data, the configuration or the engine is another one.
+    """
     for name in ("dataset_sha256", "config_hash", "engine_version"):
-        before, after = getattr(stored, name), getattr(facts, name)
+        before, after = getattr(run.facts, name), getattr(facts, name)
         if before != after:
             raise UsageProblem(
-                f"run {order.resume}: its {name.replace('_', ' ')} was {before[:12]} and is {after[:12]} now, so its trials "
+                f"run {run.id}: its {name.replace('_', ' ')} was {before[:12]} and is {after[:12]} now, so its trials "
                 f"would not compare; start a new run"
             )
-    return ledger.reopen_run(order.resume)
 
 
 @contextmanager
@@ -185,18 +217,3 @@ def _plan(order: Order) -> SearchPlan:
         crossover_rate=order.crossover_rate,
         llm_share=order.llm_share,
     )
-
-
-def _client(stack: ExitStack, settings: Settings, order: Order) -> EndpointClient | None:
-    if order.profile is None:
-        return None
-    try:
-        return stack.enter_context(open_client(settings.profile(order.profile), os.environ))
-    except KeyMissingError as error:
-        raise UsageProblem(str(error)) from None
-
-
-def _breeder(client: EndpointClient, settings: Settings, order: Order, home: Path, run_id: str) -> LlmBreeder:
-    assert order.profile is not None  # there is a client
-    record = CallFile(home, run_id).keep
-    return LlmBreeder(client, settings.profile(order.profile), prompts=standard_prompts(), record=record)

@@ -88,7 +88,7 @@ def reading(engine: Engine) -> Iterator[Session]:
 def writing(engine: Engine, *, durable: bool = False) -> Iterator[Session]:
     """One transaction: committed when the block ends well, rolled back when it raises.
 
-    On SQLite the write lock is taken at the start, so what the block reads cannot change before it writes.
+    There is one writer at a time. The lock is taken at the start, so what the block reads cannot change before it writes.
 
     Args:
         engine: From ``open_engine``.
@@ -178,7 +178,7 @@ def _postgresql_engine(url: str) -> Engine:
             )
         if parsed.drivername in {"postgresql", "postgres"}:
             parsed = parsed.set(drivername="postgresql+psycopg")
-        return create_engine(parsed, pool_pre_ping=True, json_serializer=_TO_JSON)
+        engine = create_engine(parsed, pool_pre_ping=True, json_serializer=_TO_JSON)
     except (ArgumentError, NoSuchModuleError) as error:
         raise StoreError(
             "database URL in TRIGATE_DATABASE_URL: cannot be read; write postgresql://user:password@host/database"
@@ -188,6 +188,14 @@ def _postgresql_engine(url: str) -> Engine:
             f"database URL needs the Python package {error.name!r}, which is not installed; "
             "install psycopg, or leave TRIGATE_DATABASE_URL unset to use SQLite in the home folder"
         ) from error
+    event.listen(engine, "begin", _begin_postgresql)
+    return engine
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    # One writer at a time, as on SQLite: whatever a block reads before it writes is still true when it writes.
+    if connection.get_execution_options().get(_WRITES):
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
 
 
 # The schema
@@ -198,8 +206,7 @@ def _bring_up_to_date(engine: Engine, home: Path, place: str, migrations: str) -
     if _is_current(engine, known, place):
         return
     if engine.dialect.name != "sqlite":
-        with engine.begin() as connection:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        with engine.execution_options(**{_WRITES: True}).begin() as connection:
             _migrate(connection, migrations)
         return
     with _file_lock(home / f"{DATABASE_FILE}.lock"):

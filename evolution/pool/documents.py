@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-def entry_document(entry: PoolEntry, decisions: Sequence[Decision] = ()) -> Document:
-    """An entry as ``pool list --json`` and ``pool show --json`` give it."""
-    return {
+def entry_document(entry: PoolEntry, decisions: Sequence[Decision] | None = None) -> Document:
+    """An entry as ``pool list --json`` gives it; with its decisions when they are passed, for ``pool show --json``."""
+    document: Document = {
         "id": entry.id,
         "sha256": entry.source.sha256,
         "score": entry.score,
@@ -34,8 +34,10 @@ def entry_document(entry: PoolEntry, decisions: Sequence[Decision] = ()) -> Docu
         "models": list(entry.models),
         **binding_document(entry.binding),
         "checks": [asdict(check) for check in entry.card.checks],
-        "decisions": [decision_document(decision) for decision in decisions],
     }
+    if decisions is not None:
+        document["decisions"] = [decision_document(decision) for decision in decisions]
+    return document
 
 
 def decision_document(decision: Decision) -> Document:

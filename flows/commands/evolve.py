@@ -40,9 +40,9 @@ def evolve(
     settings = load_settings(
         config, home, data=data, cage=cage, search__generations=generations, search__population=population
     )
+    order = _order(settings, home, seed=seed, llm=llm, resume=resume, symbol=symbol, timeframe=timeframe)
     with ConsoleWatch(stderr=json) as watch:
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
-        order = _order(settings, home, seed=seed, llm=llm, resume=resume, symbol=symbol, timeframe=timeframe)
         summary = _run(settings, home, watch, order)
     _print(summary, json=json)
     return 0
@@ -82,20 +82,25 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
     from flows.start import open_night
 
     server = start_server(home)
-    with open_night(settings, home, watch, order) as night:
-        try:
+    run_id = ""
+    try:
+        with open_night(settings, home, watch, order) as night:
+            run_id = night.run_id
             _introduce(watch, night)
             running = server.wait(lambda elapsed: watch.now(f"Prefect's server is starting ({elapsed:.0f} s)"))
             watch.say(f"Prefect: {running.ui_url}" + (" (while this run lasts)" if running.own else ""))
             _flow(night)
-        except NightOutage as outage:
-            raise EnvironmentProblem(
-                f"{outage}; run {night.run_id} is stored and goes on with: trigate evolve --resume {night.run_id}"
-            ) from None
-        except KeyboardInterrupt:
-            watch.say(f"stopped; run {night.run_id} is stored and goes on with: trigate evolve --resume {night.run_id}")
-            raise
+    except NightOutage as outage:
+        raise EnvironmentProblem(f"{outage}; {_resumable(run_id)}") from None
+    except KeyboardInterrupt:
+        if run_id:
+            watch.say(f"stopped; {_resumable(run_id)}")
+        raise
     return night.summary()
+
+
+def _resumable(run_id: str) -> str:
+    return f"run {run_id} is stored and goes on with: trigate evolve --resume {run_id}"
 
 
 def _flow(night: Night) -> None:

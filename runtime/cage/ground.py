@@ -123,9 +123,7 @@ def check_fitness() -> None:
     """
     threads = sum(1 for _ in Path("/proc/self/task").iterdir())
     if threads != 1:
-        raise UnfitZygoteError(
-            f"the entry left {threads - 1} threads running; a fork would copy their locks but not them"
-        )
+        raise UnfitZygoteError(f"the entry left {threads} threads where a fork needs one: it copies locks, not threads")
     for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
         rights = line.split()[1]
         if "w" in rights and ("x" in rights or "s" in rights):

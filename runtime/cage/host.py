@@ -146,9 +146,9 @@ class Cage:
 def open_cage(entry: str, prepare: bytes = b"", *, mode: CageMode = CageMode.FULL) -> Cage:
     """A cage whose zygote has imported ``entry`` and called its module's ``prepare``.
 
-    >>> with open_cage("runtime.cage.probes:run") as cage:  # doctest: +SKIP
-    ...     cage.run(b"...").end
-    <CageEnd.FINISHED: 'finished'>
+    >>> with open_cage("runtime.cage.probes:run") as cage:
+    ...     print(cage.run(b"fork").reason)
+    made a system call that the cage forbids
 
     Args:
         entry: ``package.module:function``; the function takes the job's bytes and returns the result's. The module is

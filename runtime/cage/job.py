@@ -19,6 +19,7 @@ from runtime.cage.launch import NotStarted, ZygoteGone, ZygoteProcess, hold_in_m
 from runtime.cage.layers import layers_of
 from runtime.cage.verdict import Evidence, judge
 from runtime.cage.wire import (
+    FRAME_OVERHEAD,
     PREAMBLE_BYTES,
     Frame,
     FrameKind,
@@ -43,7 +44,7 @@ _STATUS_BYTES = 256
 # A fork takes milliseconds; a zygote that has not managed one in this time is stopped or broken.
 _START_S = 60.0
 # From a kill to the zygote's report of it.
-_REAP_S = 10.0
+_REAP_S = 20.0
 # The wall timer stands still while the child waits for a processor, so that a busy machine does not turn a slow
 # candidate into a timed-out one; but not for ever.
 _MOST_WALL = 10
@@ -80,6 +81,7 @@ class Job:
         self._reader = FrameReader(most_bytes=task.limits.result_bytes)
         self._preamble = bytearray()
         self._messages: deque[bytes] = deque()
+        self._unread_bytes = 0
         self._last_frame: Frame | None = None
         self._fault: str | None = None
         self._end: Report | None = None
@@ -173,7 +175,11 @@ class Job:
         """The child's next message; None when the job is over, by its own doing or because the deadline passed."""
         while not self._messages and self._watch(deadline):
             pass
-        return self._messages.popleft() if self._messages else None
+        if not self._messages:
+            return None
+        message = self._messages.popleft()
+        self._unread_bytes -= len(message) + FRAME_OVERHEAD
+        return message
 
     def _order(self) -> None:
         """Make the descriptors, hand the child's ends to the zygote, keep ours."""
@@ -243,6 +249,7 @@ class Job:
             self._kill()
         else:
             self._abandoned = "the zygote did not report its end"
+            self._zygote.kill()  # it is stopped or broken: let the next job start another one
         return True
 
     def _waited_s(self) -> float:
@@ -305,7 +312,8 @@ class Job:
         if self._task.kind is not OrderKind.CONVERSE:
             raise WireError("a message in a job that is no conversation")
         self._messages.append(message)
-        self._flooded |= sum(map(len, self._messages)) > self._task.limits.result_bytes
+        self._unread_bytes += len(message) + FRAME_OVERHEAD  # an empty message takes memory too
+        self._flooded |= self._unread_bytes > self._task.limits.result_bytes + FRAME_OVERHEAD
 
     def _check_preamble(self) -> None:
         """A child says which layers hold it before anything of the job runs, so its word for that can be taken."""

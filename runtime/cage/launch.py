@@ -111,6 +111,10 @@ class ZygoteProcess:
             return "the zygote does not answer"
         return f"the zygote ended by signal {-code}" if code < 0 else f"the zygote ended with status {code}"
 
+    def kill(self) -> None:
+        """End it at once, if it has not ended; ``stop`` is still to be called."""
+        self._process.kill()
+
     def stop(self) -> None:
         """End it and all its children, and leave no descriptor behind. May be called twice."""
         if os.getpid() != self._owner:  # in a fork of the host, whose exit must not end the host's zygote

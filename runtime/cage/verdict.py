@@ -61,6 +61,8 @@ def _end_and_detail(evidence: Evidence, limits: CageLimits) -> tuple[CageEnd, st
     if evidence.flooded:
         return CageEnd.FLOODED, ""
     if evidence.status is None:
+        if evidence.timed_out:
+            return CageEnd.TIMED_OUT, evidence.abandoned or ""
         return CageEnd.KILLED, evidence.abandoned or "nobody saw how"
     if os.WIFSIGNALED(evidence.status):
         return _after_signal(os.WTERMSIG(evidence.status), evidence, limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -308,8 +309,17 @@ def market():
     return make_market()
 
 
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory):
+    """A migrated store to copy: migrating it once is enough."""
+    home = tmp_path_factory.mktemp("home")
+    open_engine(home).dispose()
+    return home
+
+
 @pytest.fixture
-def house(tmp_path, market):
+def house(tmp_path, market, empty_home):
+    shutil.copytree(empty_home, tmp_path / "home")
     return House(home=tmp_path / "home", market=market, clock=SteppingClock())
 
 

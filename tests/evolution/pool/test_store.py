@@ -49,6 +49,8 @@ def test_an_entry_document_says_who_what_and_on_which_evidence(house):
         "models": ["qwen3-coder"],
     }
     assert document["sha256"] == entry.source.sha256
+    assert "decisions" not in document
+    assert entry_document(entry, house.pool.decisions(entry))["decisions"] == []
     assert document["checks"][0] == {
         "name": "train-constraints",
         "figure": 0.0,

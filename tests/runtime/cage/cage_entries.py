@@ -6,6 +6,7 @@ Nothing here is restricted on purpose: these programs stand for a candidate that
 from __future__ import annotations
 
 import ctypes
+import errno
 import importlib
 import mmap
 import os
@@ -20,6 +21,8 @@ import sys
 import threading
 import time
 from typing import TYPE_CHECKING
+
+from runtime.cage import lockdown
 
 if TYPE_CHECKING:
     from runtime.cage.line import Line
@@ -48,10 +51,18 @@ def prepare(blob: bytes) -> None:
             NAMES["np"] = numpy = importlib.import_module("numpy")
             numpy.linalg.inv(numpy.eye(3))
             numpy.random.default_rng(0)
+        case b"no landlock":
+            lockdown.create_denying_ruleset = _refuse
+        case b"no fork":
+            os.fork = _refuse
         case b"no lockdown":
             random.seed = lambda *_: os._exit(5)  # what a child calls first
         case b"native code" if platform.machine() == "x86_64":
             NAMES["compatibility_call"] = _place_native_code(_COMPATIBILITY_CALL)
+
+
+def _refuse() -> int:
+    raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
 
 def run(job: bytes) -> bytes:

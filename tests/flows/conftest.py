@@ -1,0 +1,158 @@
+"""The command line as a user runs it: a process, a home, and one Prefect server for the whole session."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SEEDS = ROOT / "evolution" / "seeds"
+
+
+@dataclass
+class Ended:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self):
+        """The one JSON document on stdout."""
+        return json.loads(self.out)
+
+
+@dataclass
+class Trigate:
+    """Runs ``trigate`` in processes of their own, with a home of their own."""
+
+    home: Path
+    environment: dict[str, str]
+
+    def command(self, *words):
+        return [sys.executable, "-m", "flows.cli", *map(str, words)]
+
+    def run(self, *words, timeout=300, cwd=None, **environment) -> Ended:
+        done = subprocess.run(
+            self.command(*words),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            cwd=cwd or self.home.parent,
+            env=self.environment | environment,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *words, **environment) -> subprocess.Popen:
+        return subprocess.Popen(
+            self.command(*words),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd=self.home.parent,
+            env=self.environment | environment,
+            # Shells start background jobs with SIGINT ignored, and a test run may be one.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "TRIGATE"))}
+    # The checkout that is under test, whichever one is installed.
+    return kept | {"TRIGATE_HOME": str(home), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="session")
+def prefect_url(tmp_path_factory):
+    """A Prefect server for all tests of this worker; started as a user would, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("prefect")
+    (port,) = _free_ports(1)
+    environment = _environment(folder) | {
+        "PREFECT_HOME": str(folder),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+    }
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/api"
+    try:
+        _wait_for(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture
+def trigate(tmp_path):
+    """The command with an empty home and no server."""
+    return Trigate(tmp_path / "home", _environment(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def night(tmp_path_factory, prefect_url):
+    """One small night on real bars, shared by the tests that only look at what it left behind."""
+    home = tmp_path_factory.mktemp("night") / "home"
+    trigate = Trigate(
+        home, _environment(home) | {"PREFECT_API_URL": prefect_url, "PREFECT_HOME": str(home / "prefect")}
+    )
+    ended = trigate.run("evolve", "--generations", 2, "--population", 8, "--seed", 11, "--json")
+    assert ended.code == 0, ended.err
+    return trigate, ended.document
+
+
+@pytest.fixture
+def with_server(trigate, prefect_url):
+    """The command with an empty home and a running Prefect server."""
+    trigate.environment["PREFECT_API_URL"] = prefect_url
+    return trigate
+
+
+def _free_ports(count):
+    import socket
+
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def _wait_for(url, process):
+    for _ in range(1800):
+        assert process.poll() is None, "the server ended while it started"
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server did not become healthy")
+
+
+@pytest.fixture(scope="session")
+def llm_server():
+    """The module ``tests/llm_server.py``; tests/ is no package, so it is taken from its file, once."""
+    name = "trigate_tests_llm_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "llm_server.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]

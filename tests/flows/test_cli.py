@@ -1,0 +1,185 @@
+"""Wrong usage, bad input and a broken machine: one clear sentence, the right exit code, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+HEADER = "timestamp,open,high,low,close,volume\n"
+ROWS = "".join(f"2020-01-{day:02d},10,11,9,10,100\n" for day in range(1, 29))
+
+
+def one_sentence(ended, *parts):
+    lines = ended.err.strip().splitlines()
+    assert len(lines) == 1, ended.err
+    assert "Traceback" not in ended.out + ended.err
+    for part in parts:
+        assert part in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "parts"),
+    [
+        (["bogus"], 2, ["bogus", "--help"]),
+        (["evolve", "--generations", "0"], 2, ["generations", "0", "greater than or equal to 1"]),
+        (["evolve", "--generations", "many"], 2, ["--generations", "integer"]),
+        (["evolve", "--population", "3"], 2, ["population", "3"]),
+        (["evolve", "--data", "no-such-set"], 2, ["no-such-set", "us-large-caps"]),
+        (["evolve", "--data", "gone.csv"], 2, ["gone.csv"]),
+        (["evolve", "--llm", "nobody"], 2, ["nobody", "[llm.nobody]"]),
+        (["evolve", "--llm", "a", "--offline"], 2, ["--llm", "--offline"]),
+        (["evolve", "--resume", "r-1"], 2, ["r-1", "runs list"]),
+        (["evolve", "--resume", "r-1", "--seed", "3"], 2, ["--resume"]),
+        (["evolve", "--config", "gone.toml"], 2, ["gone.toml"]),
+        (["evolve", "--cage", "open"], 2, ["cage", "open"]),
+        (["check", "gone.py"], 2, ["gone.py"]),
+        (["check", "."], 2, ["directory"]),
+        (["backtest", "gone.py"], 2, ["gone.py"]),
+        (["pool", "show", "p-9999"], 2, ["p-9999", "pool list"]),
+        (["pool", "list", "--status", "odd"], 2, ["odd", "candidate"]),
+        (["runs", "show", "r-9"], 2, ["r-9", "runs list"]),
+        (["pool", "promote", "p-0001", "--by", "Ada"], 2, ["--reason"]),
+    ],
+)
+def test_wrong_usage_gets_one_sentence(trigate, words, code, parts):
+    ended = trigate.run(*words)
+    assert ended.code == code
+    one_sentence(ended, *parts)
+    assert ended.out == ""
+
+
+def test_with_json_a_problem_is_one_document_on_stdout(trigate):
+    ended = trigate.run("evolve", "--generations", "0", "--json")
+    assert ended.code == 2
+    assert ended.document["error"]["kind"] == "usage"
+    assert "generations" in ended.document["error"]["message"]
+
+
+@pytest.mark.parametrize("home", ["/dev/null/home", "/proc/home"])
+def test_a_home_that_cannot_be_written_is_a_matter_of_the_environment(trigate, home):
+    for words in (["evolve"], ["pool", "list"], ["runs", "list"]):
+        ended = trigate.run(*words, TRIGATE_HOME=home)
+        assert ended.code == 3
+        one_sentence(ended, home, "TRIGATE_HOME")
+
+
+def test_a_prefect_home_that_cannot_be_written_is_told_before_anything_starts(trigate):
+    ended = trigate.run("evolve", "--generations", 1, "--population", 4, PREFECT_HOME="/dev/null/prefect")
+    assert ended.code == 3
+    one_sentence(ended, "/dev/null/prefect", "PREFECT_HOME")
+    assert trigate.run("runs", "list", "--json").document == []
+
+
+def test_a_server_that_does_not_answer_is_told_with_its_address(trigate):
+    ended = trigate.run("evolve", "--generations", 1, "--population", 4, PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert ended.code == 3
+    one_sentence(ended, "http://127.0.0.1:9/api", "PREFECT_API_URL")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["bars.csv"]),
+        (HEADER, ["bars.csv"]),
+        ("timestamp,open,high,low,volume\n2020-01-01,1,2,1,5\n", ["close"]),
+        (HEADER + ROWS.replace("10,11,9,10", "10,11,9,oops", 1), ["oops", "2"]),
+        (HEADER + ROWS + ROWS, ["2020-01-01"]),
+        (HEADER + ROWS.replace("10,11,9,10", "10,8,9,10", 1), ["high"]),
+        (HEADER + ROWS.replace("10,11,9,10", "-1,11,9,10", 1), ["open"]),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_place(trigate, tmp_path, text, parts):
+    file = tmp_path / "bars.csv"
+    file.write_text(text)
+    strategy = tmp_path / "s.py"
+    strategy.write_text("class S(Strategy):\n    def on_bar(self, bar):\n        pass\n")
+    ended = trigate.run("backtest", strategy, "--data", file)
+    assert ended.code == 2, ended.out
+    one_sentence(ended, *parts)
+
+
+def test_a_file_of_several_symbols_asks_for_one(trigate, tmp_path):
+    file = tmp_path / "two.csv"
+    body = "".join(f"2020-01-{day:02d},{name},10,11,9,10,100\n" for day in range(1, 29) for name in ("AA", "BB"))
+    file.write_text("timestamp,symbol,open,high,low,close,volume\n" + body)
+    strategy = tmp_path / "s.py"
+    strategy.write_text("class S(Strategy):\n    def on_bar(self, bar):\n        self.buy()\n")
+    ended = trigate.run("backtest", strategy, "--data", file)
+    assert ended.code == 2
+    one_sentence(ended, "AA", "BB", "--symbol")
+    ended = trigate.run("backtest", strategy, "--data", file, "--symbol", "CC")
+    assert ended.code == 2
+    one_sentence(ended, "CC", "AA")
+    assert trigate.run("backtest", strategy, "--data", file, "--symbol", "BB").code == 0
+
+
+def test_a_short_file_cannot_be_searched_but_can_be_tested(trigate, tmp_path):
+    file = tmp_path / "short.csv"
+    file.write_text(HEADER + ROWS)
+    ended = trigate.run("evolve", "--data", file)
+    assert ended.code == 2
+    one_sentence(ended, "28", "1012")
+    assert trigate.run("runs", "list", "--json").document == []
+
+
+def test_an_unknown_key_of_the_configuration_is_refused(trigate, tmp_path):
+    (tmp_path / "trigate.toml").write_text("[search]\npopulatoin = 12\n")
+    ended = trigate.run("evolve")
+    assert ended.code == 2
+    one_sentence(ended, "search.populatoin", "trigate.toml")
+
+
+def test_a_key_pasted_into_the_configuration_is_not_printed_back(trigate, tmp_path):
+    text = (
+        '[llm.mine]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\ndialect = "openai_chat"\nkey_env = "sk-canary 123"\n'
+    )
+    (tmp_path / "trigate.toml").write_text(text)
+    ended = trigate.run("evolve", "--llm", "mine")
+    assert ended.code == 2
+    one_sentence(ended, "llm.mine.key_env")
+    assert "canary" not in ended.out + ended.err
+
+
+def test_a_missing_key_names_the_variable_and_writes_no_run(trigate, tmp_path):
+    text = '[llm.mine]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\ndialect = "openai_chat"\nkey_env = "TRIGATE_TEST_KEY"\n'
+    (tmp_path / "trigate.toml").write_text(text)
+    ended = trigate.run("evolve", "--llm", "mine")
+    assert ended.code == 2
+    one_sentence(ended, "TRIGATE_TEST_KEY")
+    assert trigate.run("runs", "list", "--json").document == []
+
+
+def test_help_and_lists_work_on_an_empty_home(trigate):
+    assert "evolve" in trigate.run("--help").out
+    assert trigate.run("pool", "list", "--json").document == []
+    assert trigate.run("runs", "list", "--json").document == []
+    assert [each["name"] for each in trigate.run("data", "list", "--json").document] == [
+        "us-large-caps",
+        "planted-edge",
+    ]
+    assert "empty" in trigate.run("pool", "list").out
+
+
+def test_no_command_prints_colour_into_a_pipe(trigate):
+    for words in (["data", "list"], ["--help"], ["pool", "list"], ["doctor"]):
+        assert "\x1b" not in trigate.run(*words, FORCE_COLOR="").out
+
+
+def test_doctor_gives_every_layer_with_its_probe(trigate):
+    ended = trigate.run("doctor", "--json")
+    layers = {each["name"]: each for each in ended.document["layers"]}
+    assert {"landlock", "seccomp"} <= set(layers)
+    assert all(set(each) == {"name", "required", "active", "probe"} for each in layers.values())
+    assert ended.code == (0 if all(each["active"] or not each["required"] for each in layers.values()) else 3)
+
+
+def test_help_does_not_import_what_it_does_not_need():
+    """``trigate --help`` answers at once only as long as nothing heavy is imported for it."""
+    import subprocess
+    import sys
+
+    heavy = ["pandas", "prefect", "sqlmodel", "sqlalchemy", "httpx", "deap", "scipy", "numpy", "talib", "pydantic"]
+    code = f"import sys, json, flows.cli; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == []
