@@ -26,7 +26,7 @@ def publish_generation(run_id: str, generation: int, trials: Sequence[Trial]) ->
     create_table_artifact(
         table=[_row(place, trial) for place, trial in enumerate(ranked, 1)],
         key="generation",
-        description=f"Run {run_id}, generation {generation + 1}: scored first, then what was refused, and why.",
+        description=f"Run {run_id}, generation g{generation:03d}: scored first, then what was refused, and why.",
     )
 
 

@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from flows.night import Night
 
 
-@flow(name="generation", flow_run_name="generation {number}", persist_result=False)
+@flow(name="generation", flow_run_name="generation g{number:03d}", persist_result=False)
 def generation(run_id: str, number: int) -> State[str]:
     """Breed, try and select one generation."""
     night = NIGHTS[run_id]
-    night.watch.generation_began(number - 1)
+    night.watch.generation_began(number)
     candidates = night.breed()
     futures = {identity: try_candidate.submit(run_id, identity) for identity in candidates}
     outage = _wait(night, futures)
     if outage is not None:
         raise outage
     trials = night.close_generation()
-    artifacts.publish_generation(run_id, number - 1, trials)
+    artifacts.publish_generation(run_id, number, trials)
     counts = _counts(trials)
     _emit(
         "generation", run_id, generation=number, best_score=night.best_score(), front=len(night.search.front), **counts
@@ -80,7 +80,7 @@ def evolve(  # noqa: PLR0913, PLR0917 - the parameters are the form in the UI
             runner: Any = ThreadPoolTaskRunner(
                 max_workers=night.settings.worker_count()
             )  # its generic is not spelled out upstream
-            generation.with_options(task_runner=runner)(night.run_id, night.search.generation + 1)
+            generation.with_options(task_runner=runner)(night.run_id, night.search.generation)
             artifacts.show_progress(progress, night.search.generation / night.order.generations)
         admit_finalists(night)
         summary = night.summary()

@@ -109,23 +109,25 @@ class ConsoleWatch:
         """Start counting outcomes anew."""
         self._outcomes.clear()
         self._began = time.monotonic()
-        self.now(f"generation {generation + 1}/{self._generations}")
+        self.now(self._title(generation))
 
     def trial_ended(self, trial: Trial) -> None:
         """Count the outcome and move the bar."""
         self._outcomes[trial.outcome.value] += 1
         if self._progress is not None and self._task is not None:
             self._progress.advance(self._task)
-            self.now(
-                f"generation {trial.candidate.generation + 1}/{self._generations} {trial.candidate.id} {trial.outcome.value}"
-            )
+            self.now(f"{self._title(trial.candidate.generation)}: {trial.candidate.id} {trial.outcome.value}")
+
+    def _title(self, generation: int) -> str:
+        """Generations are counted from 0 in ids, so the number that a person sees is the one of the ids."""
+        return f"generation g{generation:03d} ({generation + 1} of {self._generations})"
 
     def generation_ended(self, generation: int, *, best: float | None, front: int) -> None:
         """The line that stays."""
         counts = ", ".join(f"{count} {name}" for name, count in sorted(self._outcomes.items()))
         score = "none yet" if best is None else f"{best:.3f}"
         self.say(
-            f"generation {generation + 1}/{self._generations}: {counts}; best score {score}; "
+            f"{self._title(generation)}: {counts}; best score {score}; "
             f"front {front}; {time.monotonic() - self._began:.1f} s"
         )
 

@@ -87,8 +87,11 @@ class IndicatorCall(NamedTuple):
     params: tuple[tuple[str, float], ...]
 
 
-Moment: TypeAlias = "tuple[Bar, *tuple[float, ...]]"
-"""A bar and the values of the declared series on it, in order of declaration."""
+Moment: TypeAlias = "tuple[Bar, int, *tuple[float, ...]]"
+"""A bar, its ``bar_count`` (0 before the first tradable one), and the values of the declared series, in order."""
+
+# Where the values begin in a moment.
+_FIRST_COLUMN = 2
 
 
 class Series:
@@ -148,7 +151,6 @@ class Desk:
     """True while ``on_start`` runs."""
     past: deque[Moment] = field(default_factory=lambda: deque(maxlen=MAX_LOOKBACK))
     """The current bar and those before it, each with the values of the declared series."""
-    bar_count: int = 0
     cash: float = 0.0
     position: float = 0.0
     entry_price: float | None = None
@@ -165,6 +167,11 @@ class Desk:
         """The current bar; None before the first."""
         return self.past[-1][0] if self.past else None
 
+    @property
+    def bar_count(self) -> int:
+        """Which call of ``on_bar`` the current bar's is, counted from 1."""
+        return self.past[-1][1] if self.past else 0
+
     def ask(self, request: Request) -> None:
         """Put a request into the outbox."""
         if len(self.outbox) < self.max_requests:
@@ -176,7 +183,7 @@ class Desk:
         """Remember a declared series; two equal declarations share one column."""
         if call not in self.calls:
             self.calls.append(call)
-        return Series(self.past, 1 + self.calls.index(call))
+        return Series(self.past, _FIRST_COLUMN + self.calls.index(call))
 
     def note(self, text: str) -> None:
         """Keep a log line: capped, and escaped so that it is one harmless line in any medium that shows text."""

@@ -12,7 +12,7 @@ import difflib
 import math
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,48 +142,63 @@ class IndicatorSpec:
         return lookback(self.name, params or {})
 
 
+@cache
+def _handle(function: str) -> Any:
+    # Making one costs more than a thousand questions to it.
+    return _talib.abstract.Function(function)
+
+
 def _ask_lookback(function: str, params: Mapping[str, float]) -> int:
-    return int(_talib.abstract.Function(function, **params).lookback)
+    """TA-Lib's lookback; negative when a value is out of range. Parameters that are not given are at their defaults."""
+    handle = _handle(function)
+    handle.parameters = {**_defaults(function), **params}
+    return int(handle.lookback)
 
 
-def _allowed(function: str, name: str, value: float) -> bool:
-    return _ask_lookback(function, {name: value}) >= 0
+@cache
+def _defaults(function: str) -> Mapping[str, float]:
+    return MappingProxyType(dict(_handle(function).parameters))
 
 
-def _edge(good: float, bad: float, is_good: Callable[[float], bool], *, whole: bool) -> float:
-    """The last allowed value between an allowed and a forbidden one, by bisection (reals to six digits)."""
-    if is_good(bad):
-        return bad
-    while abs(good - bad) > (1 if whole else 1e-9 * max(abs(good), abs(bad), 1e-3)):
-        middle = (good + bad) // 2 if whole else (good + bad) / 2
-        if is_good(middle):
-            good = middle
-        else:
-            bad = middle
-    rounded = float(f"{good:.6g}")
-    return good if whole or not is_good(rounded) else rounded
+def _whole_range(is_good: Callable[[int], bool], default: int) -> tuple[int, int]:
+    """The allowed whole numbers around an allowed one: periods begin at 0 to 3 and end far away, choices are few."""
+    low = next((low for low in range(4) if is_good(low)), default)
+    high = default
+    if is_good(_MAX_INT):
+        high = _MAX_INT
+    else:
+        while is_good(high + 1):
+            high += 1
+    return low, high
 
 
-def _range(function: str, name: str, default: float, *, whole: bool) -> tuple[float, float]:
-    def is_good(value: float) -> bool:
-        return _allowed(function, name, int(value) if whole else value)
-
-    if whole:
-        return _edge(default, -1, is_good, whole=True), _edge(default, _MAX_INT + 1, is_good, whole=True)
-    low, high = -_MAX_REAL, _MAX_REAL
-    # Most real parameters are unbounded on a side; only the others are worth a search.
-    return (
-        low if is_good(low) else _edge(default, -1.0, is_good, whole=False),
-        high if is_good(high) else _edge(default, 1000.0, is_good, whole=False),
-    )
+def _real_range(is_good: Callable[[float], bool], default: float) -> tuple[float, float]:
+    """The allowed reals around an allowed one. Most are unbounded on a side; an end within reach is searched for."""
+    low = -_MAX_REAL if is_good(-_MAX_REAL) else _real_end(is_good, default, -1.0)
+    high = _MAX_REAL if is_good(_MAX_REAL) else _real_end(is_good, default, 1000.0)
+    return low, high
 
 
-def _params_of(function: str, handle: Any) -> Mapping[str, ParamSpec]:
+def _real_end(is_good: Callable[[float], bool], good: float, bad: float) -> float:
+    """The last allowed real towards a forbidden one: by bisection, then rounded to the end that was meant."""
+    while abs(good - bad) > 1e-7:
+        middle = (good + bad) / 2.0
+        good, bad = (middle, bad) if is_good(middle) else (good, middle)
+    meant = round(good, 6)
+    return meant + 0.0 if is_good(meant) else good
+
+
+def _params_of(function: str) -> Mapping[str, ParamSpec]:
     specs = {}
-    for name, default in handle.parameters.items():
-        kind = int if isinstance(default, int) else float
-        low, high = _range(function, name, default, whole=kind is int)
-        specs[name] = ParamSpec(kind, default, kind(low), kind(high))
+    for name, default in _defaults(function).items():
+
+        def is_good(value: float, name: str = name) -> bool:
+            return _ask_lookback(function, {name: value}) >= 0
+
+        if isinstance(default, int):
+            specs[name] = ParamSpec(int, default, *_whole_range(is_good, default))
+        else:
+            specs[name] = ParamSpec(float, default, *_real_range(is_good, default))
     return MappingProxyType(specs)
 
 
@@ -199,8 +214,8 @@ def _inputs_of(handle: Any) -> tuple[str, ...]:
 
 
 def _specs_of(function: str) -> dict[str, IndicatorSpec]:
-    handle = _talib.abstract.Function(function)
-    inputs, params = _inputs_of(handle), _params_of(function, handle)
+    handle = _handle(function)
+    inputs, params = _inputs_of(handle), _params_of(function)
     outputs = handle.output_names
     found: dict[str, IndicatorSpec] = {}
     for index, output in enumerate(outputs):

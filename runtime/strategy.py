@@ -21,8 +21,9 @@ Number = TypeVar("Number", int, float)
 
 
 def param(default: Number, *, low: Number, high: Number) -> Number:
-    """Declare a number that a search may turn: after ``window = param(40, low=10, high=120)`` it is 40, checked.
+    """Declare a number that a search may turn.
 
+    After ``window = param(40, low=10, high=120)`` in the class body, ``self.window`` is the number 40, checked.
     The bounds are read from the source text by whoever varies it; at run time only the number remains.
 
     >>> param(40, low=10, high=120)
@@ -43,20 +44,23 @@ def param(default: Number, *, low: Number, high: Number) -> Number:
 
 def crossed_above(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is above ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    return _at(a, -1) > _at(b, -1) and _at(a, -2) <= _at(b, -2)
+    # Written out in both functions: they are called on every bar, and the first half usually decides.
+    if (a[-1] if isinstance(a, Series) else a) > (b[-1] if isinstance(b, Series) else b):
+        return (a[-2] if isinstance(a, Series) else a) <= (b[-2] if isinstance(b, Series) else b)
+    return False
 
 
 def crossed_below(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is below ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    return _at(a, -1) < _at(b, -1) and _at(a, -2) >= _at(b, -2)
-
-
-def _at(value: Series | float, index: int) -> float:
-    return value[index] if isinstance(value, Series) else value
+    if (a[-1] if isinstance(a, Series) else a) < (b[-1] if isinstance(b, Series) else b):
+        return (a[-2] if isinstance(a, Series) else a) >= (b[-2] if isinstance(b, Series) else b)
+    return False
 
 
 class _NoDesk:
-    """Stands where the desk will be, until the engine has attached one."""
+    """Stands where the desk will be, until the engine has attached one. Shared by all strategies, so it holds nothing."""
+
+    __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
         raise StrategyError("not-started", "orders, state and series exist from on_start on, not in __init__")
@@ -303,7 +307,8 @@ def attach(strategy: Strategy, desk: Desk) -> None:
         StrategyError: the strategy has its own ``__init__`` that did not call ``super().__init__``.
     """
     for name in ("name", "clock", "bus", "instrument", "timeframe"):
-        if name not in vars(strategy):
+        # Not vars(): it would give the instance a dict of its own and make every later attribute slower.
+        if not hasattr(strategy, name):
             raise StrategyError(
                 "init-without-super", "__init__ must call super().__init__(name, clock, bus, instrument, timeframe)"
             )

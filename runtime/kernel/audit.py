@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from runtime.kernel.costs import fee_of
+from runtime.kernel.costs import fee_of, fee_within
 from runtime.kernel.equity import mark
 from runtime.kernel.portfolio import Mark, Portfolio
 from runtime.kernel.report import AccountKind, Failure, OrderEntry, Refusal, RunEnd, RunReport, Trade
@@ -252,7 +252,7 @@ class _Replay:
     def _check_fee(self, claim: FillClaim) -> None:
         fee = fee_of(self.config.costs, claim.quantity, claim.price)
         if self.is_cash and claim.side is Side.SELL:
-            fee = min(fee, self.books.cash + claim.quantity * claim.price)
+            fee = fee_within(fee, self.books.cash, claim.quantity * claim.price)
         if abs(claim.fee - fee) > _TOLERANCE * max(fee, 1.0):
             _refuse(f"fee of the fill at row {claim.row} is not what the costs say")
 

@@ -23,7 +23,7 @@ class BuyAndHold(Strategy):
             self.buy()
 
 
-def buy_and_hold(bars: Bars, config: RunConfig, *, first_tradable_bar: int) -> RunReport:
+def buy_and_hold(bars: Bars, config: RunConfig, *, first_tradable_bar: int, rows: list[Bar] | None = None) -> RunReport:
     """Buy and hold over the same bars, cash and costs as a candidate.
 
     Args:
@@ -31,5 +31,6 @@ def buy_and_hold(bars: Bars, config: RunConfig, *, first_tradable_bar: int) -> R
         config: the candidate's configuration.
         first_tradable_bar: row on which the candidate's ``on_bar`` was first called; the order is decided there and
             fills at the next open, with its fee. The position is marked at the last close, not sold.
+        rows: ``bars.rows()``, when the caller has them already; making them costs more than the run.
     """
-    return run_strategy(BuyAndHold, bars, replace(config, start=first_tradable_bar))
+    return run_strategy(BuyAndHold, bars, replace(config, start=first_tradable_bar), rows=rows)

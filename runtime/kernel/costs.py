@@ -25,6 +25,19 @@ def fee_of(costs: Costs, quantity: float, price: float) -> float:
     return max(fee, costs.fee_minimum)
 
 
+def fee_within(fee: float, cash: float, proceeds: float) -> float:
+    """The fee of a sale that a cash account can pay: a minimum fee may exceed what a small sale brings in.
+
+    >>> fee_within(10.0, cash=0.0, proceeds=5.0)
+    5.0
+    """
+    fee = min(fee, cash + proceeds)
+    # That sum was rounded; the books must not fall below zero by an ulp.
+    while fee > 0.0 and cash - (fee - proceeds) < 0.0:
+        fee = math.nextafter(fee, 0.0)
+    return fee
+
+
 def slipped(costs: Costs, price: float, *, buying: bool) -> float:
     """The price after adverse slippage."""
     share = costs.slippage_bps / 10_000.0

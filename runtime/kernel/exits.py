@@ -78,3 +78,13 @@ def quiet_range(books: Portfolio, instrument: Instrument, *, is_cash: bool) -> Q
     if books.position > 0.0:
         return QuietRange(exits[0].level if exits else -math.inf, math.inf if profit is None else profit)
     return QuietRange(-math.inf if profit is None else profit, exits[0].level if exits else math.inf)
+
+
+def trailed(quiet: QuietRange, books: Portfolio, instrument: Instrument) -> QuietRange:
+    """The range after the best price has moved: of all levels only the trail's follows it, and only inwards."""
+    if books.bracket is None or books.bracket.trail is None:
+        return quiet
+    level = _against(books, books.best, books.bracket.trail, instrument.tick)
+    if books.position > 0.0:
+        return QuietRange(max(quiet.low, level), quiet.high)
+    return QuietRange(quiet.low, min(quiet.high, level))

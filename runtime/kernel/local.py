@@ -9,11 +9,11 @@ from runtime.bus import MessageBus
 from runtime.clock import Clock
 from runtime.desk import Desk, Request, StrategyError, printable
 from runtime.kernel.report import Failure
-from runtime.kernel.session import Account, Declaration, RunLimits
+from runtime.kernel.session import Account, Declaration, Glide, RunLimits
 from runtime.strategy import Strategy, attach
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from runtime.desk import Moment
@@ -83,18 +83,31 @@ class LocalHost:
         """Lay out the bar, run ``on_fill`` and ``on_bar``, collect the outbox."""
         desk = self.desk
         desk.past.append(moment)
-        desk.bar_count += 1
         if account is not None:
             desk.cash, desk.position, desk.entry_price, desk.open_orders = account
-        if fills:
-            failure = self._tell(fills)
-            if failure is not None:
-                return failure
+        failure = self._tell(fills)
+        if failure is not None:
+            return failure
         try:
             self._on_bar(moment[0])
         except BaseException as error:  # noqa: BLE001  # a candidate may raise anything, SystemExit too
             return failure_of("on_bar", error)
         return self._collect() if desk.outbox else ()
+
+    def glide(self, moments: Iterator[Moment]) -> Glide:
+        """Run ``on_bar`` on bar after bar until something is asked for."""
+        desk, on_bar = self.desk, self._on_bar
+        keep = desk.past.append
+        moment = None
+        try:
+            for moment in moments:  # the last one is wanted after the loop
+                keep(moment)
+                on_bar(moment[0])
+                if desk.outbox:
+                    return Glide(moment, self._collect())
+        except BaseException as error:  # noqa: BLE001  # a candidate may raise anything, SystemExit too
+            return Glide(moment, failure_of("on_bar", error))
+        return Glide(moment, ())
 
     def _tell(self, fills: Sequence[Fill]) -> Failure | None:
         try:

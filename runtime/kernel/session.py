@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from runtime.desk import Action
 from runtime.kernel.equity import mark
 from runtime.kernel.report import Failure, OrderEntry, RunEnd, RunReport
 from runtime.kernel.tickets import Cancel, OrderRefused, Ticket, canonical, judge
 from runtime.kernel.venue import Venue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -57,10 +59,19 @@ class Account(NamedTuple):
     open_orders: tuple[OpenOrder, ...]
 
 
+class Glide(NamedTuple):
+    """How far a host went by itself."""
+
+    last: Moment | None
+    """The last bar that it took; None when there was none."""
+    requests: Sequence[Request] | Failure
+    """What was asked for on it."""
+
+
 class StrategyHost(Protocol):
     """Where a strategy lives: in this process, or in another one behind a pipe.
 
-    Calls come in order: ``start``, ``warm_up`` (any number of times), ``decide`` once per bar, ``stop``. A host never
+    Calls come in order: ``start``, ``warm_up`` (any number of times), ``decide`` or ``glide`` for each bar, ``stop``. A host never
     raises for the strategy's sake: a ``Failure`` is the answer then, and only ``log`` is read afterwards. One host
     serves one run; not thread-safe.
     """
@@ -76,6 +87,12 @@ class StrategyHost(Protocol):
 
         ``account`` is None when nothing changed since the last call. What comes back are well-formed requests,
         numbered from 1 without the cancels; their values may be anything.
+        """
+
+    def glide(self, moments: Iterator[Moment]) -> Glide:
+        """Do what ``decide`` does for bar after bar on which nothing is new, up to the first on which something is asked.
+
+        Takes no moment beyond that one. A loop over ``decide(moment, None, ())`` is a correct implementation.
         """
 
     def stop(self) -> Failure | None:
@@ -128,9 +145,11 @@ class Session:
         self._pending: deque[_Due] = deque()
         self._log: list[OrderEntry] = []
         self._asked = 0
+        self._orders = 0
         self._rows = 0
         self._last: Bar | None = None
         self._early_orders = 0
+        self._disturbing: Moment | None = None
 
     def start(self) -> Declaration | None:
         """Start the strategy; gives its declarations, or None when it failed (``finish`` then reports why)."""
@@ -145,7 +164,7 @@ class Session:
         """Take bars before the first tradable one. ``values``: one sequence per declared series, as long as ``bars``."""
         if self.end is None and bars:
             self._refuse_early(bars[0])
-            self._host.warm_up(list(zip(bars, *values, strict=True)))
+            self._host.warm_up(list(zip(bars, repeat(0, len(bars)), *values, strict=True)))
             self._rows += len(bars)
             self._last = bars[-1]
 
@@ -155,33 +174,61 @@ class Session:
             self._refuse_early(bars[0])
             if self.first_tradable_bar is None:
                 self.first_tradable_bar = self._rows
-            self._loop(zip(bars, *values, strict=True))
+            numbers = range(
+                self._rows - self.first_tradable_bar + 1, self._rows - self.first_tradable_bar + 1 + len(bars)
+            )
+            self._loop(zip(bars, numbers, *values, strict=True))
 
-    def _loop(self, moments: Iterable[Moment]) -> None:
-        # The hot loop of a search. While nothing waits at the venue, a bar costs one test (flat) or a look at its
-        # range (holding) before the strategy has it.
-        venue, decide, hold = self.venue, self._host.decide, self.venue.hold
-        row, last = self._rows, self._last
-        state = self._state
-        for moment in moments:
-            if state is _State.IDLE or (state is _State.HOLDING and hold(moment[0])):
-                requests = decide(moment, None, ())
+    def _loop(self, moments: Iterator[Moment]) -> None:
+        # While nothing waits at the venue the host goes on by itself: over everything while flat, over the bars that
+        # leave the position alone while holding. This is the hot path of a search.
+        while self.end is None:
+            self._disturbing = None
+            state = self._state
+            if state is _State.WAITING:
+                self._disturbing = next(moments, None)
+                went = False
             else:
-                fills = self._trade(row, moment[0], last)
-                if self.end is not None:
-                    row += 1
-                    break
-                account, venue.changed = self._account() if venue.changed else None, False
-                requests = decide(moment, account, fills)
-                state = self._state
-            last = moment[0]
-            row += 1
-            if requests:
-                self._take(requests, row - 1, last)
-                state = self._state
-                if self.end is not None:
-                    break
-        self._rows, self._last = row, last
+                went = self._glide(moments if state is _State.IDLE else self._undisturbed(moments))
+            if self._disturbing is not None:
+                self._step(self._disturbing)
+            elif not went:
+                return
+
+    def _glide(self, moments: Iterator[Moment]) -> bool:
+        last, requests = self._host.glide(moments)
+        if last is None:
+            return False
+        self._arrive(last, requests)
+        return True
+
+    def _undisturbed(self, moments: Iterator[Moment]) -> Iterator[Moment]:
+        """Bars that leave the position alone, up to the first one that does not."""
+        hold = self.venue.hold
+        for moment in moments:
+            if not hold(moment[0]):
+                self._disturbing = moment
+                return
+            yield moment
+
+    def _step(self, moment: Moment) -> None:
+        """A bar on which the venue may act."""
+        bar, venue = moment[0], self.venue
+        fills = self._trade(self._rows, bar)
+        if venue.ruined:
+            self.end = RunEnd.FINISHED
+            self._rows += 1
+            return
+        account, venue.changed = self._account() if venue.changed else None, False
+        self._arrive(moment, self._host.decide(moment, account, fills))
+
+    def _arrive(self, moment: Moment, requests: Sequence[Request] | Failure) -> None:
+        """Take note of how far the strategy is and what it asked for there."""
+        bar, count = moment[0], moment[1]
+        self._last = bar
+        self._rows = (self.first_tradable_bar or 0) + count
+        if requests:
+            self._take(requests, self._rows - 1, bar)
 
     @property
     def _state(self) -> _State:
@@ -190,16 +237,15 @@ class Session:
             return _State.WAITING
         return _State.HOLDING if venue.books.position else _State.IDLE
 
-    def _trade(self, row: int, bar: Bar, last: Bar | None) -> Sequence[Fill]:
+    def _trade(self, row: int, bar: Bar) -> Sequence[Fill]:
         """Let the venue have a bar; gives the new fills."""
         venue = self.venue
         known = len(venue.fills)
+        last_close = bar.open if self._last is None else self._last.close
         while self._pending and self._pending[0].row <= row:
-            venue.activate(self._pending.popleft().order, bar, bar.open if last is None else last.close)
+            venue.activate(self._pending.popleft().order, bar, last_close)
         if venue.resting or venue.market or venue.books.position:
             venue.trade(row, bar)
-            if venue.ruined:
-                self.end = RunEnd.FINISHED
         return venue.fills[known:]
 
     def _account(self) -> Account:
@@ -222,13 +268,23 @@ class Session:
             self.end = RunEnd.FLOODED
             return
         due = row + 1 + self._config.decision_delay
-        for request in requests:
+        for asked in requests:
+            request = self._numbered(asked)
             self._log.append(OrderEntry(row=row, action=canonical(request)))
             try:
                 self._pending.append(_Due(due, judge(request, self._config, self._instrument)))
                 self.venue.changed = True
             except OrderRefused as refusal:
                 self.venue.refuse(bar, str(refusal), request.id)
+
+    def _numbered(self, request: Request) -> Request:
+        """The request under its own number: what a host says about that is checked, not believed."""
+        if request.action is Action.CANCEL:
+            return request
+        self._orders += 1
+        if type(request.id) is int and request.id == self._orders:
+            return request
+        return request._replace(id=self._orders)
 
     def _refuse_early(self, bar: Bar) -> None:
         for _ in range(self._early_orders):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from runtime.kernel.report import RunConfig
     from runtime.model import Instrument
 
+# On Python 3.11 reading a member from its enum costs as much as a function call; this is on the path of every order.
+_BUY, _SELL, _TARGET, _CANCEL = Action.BUY, Action.SELL, Action.TARGET, Action.CANCEL
+
 # Beyond it the arithmetic of notionals overflows; no market has such numbers.
 _MAX_NUMBER = 1e15
 
@@ -78,29 +81,26 @@ def judge(request: Request, config: RunConfig, instrument: Instrument) -> Ticket
     Raises:
         OrderRefused: with the reason, naming the value and the rule.
     """
-    if request.action is Action.CANCEL:
-        return _judge_cancel(request.quantity)
-    if type(request.action) is not Action:
+    _, action, kind, amount, limit, stop, offset, stop_loss, take_profit, trail, tag = request
+    if action is _CANCEL:
+        return _judge_cancel(amount)
+    if type(action) is not Action:
         raise OrderRefused("wrong order: submit() takes an Order whose side is Side.BUY or Side.SELL")
-    action = request.action
-    limit, stop = _price("limit", request.limit), _price("stop", request.stop)
-    offset = _fraction("trail", request.offset)
-    weight = _weight(request.quantity, config, instrument) if action is Action.TARGET else None
-    quantity = None if action in {Action.TARGET, Action.CLOSE} else _positive("quantity", request.quantity)
+    sized = action is _BUY or action is _SELL
     return Ticket(
         id=request.id,
         action=action,
-        side={Action.BUY: Side.BUY, Action.SELL: Side.SELL}.get(action),
-        type=_type_of(request, limit, stop, offset),
-        quantity=quantity,
-        weight=weight,
-        limit=limit,
-        stop=stop,
-        offset=offset,
-        stop_loss=_fraction("stop_loss", request.stop_loss),
-        take_profit=_positive("take_profit", request.take_profit),
-        trail=_fraction("trail", request.trail),
-        tag=_tag(request.tag),
+        side=Side(action.value) if sized else None,
+        type=_type_of(kind, (limit is not None, stop is not None, offset is not None)),
+        quantity=_positive("quantity", amount) if sized and amount is not None else None,
+        weight=_weight(amount, config, instrument) if action is _TARGET else None,
+        limit=None if limit is None else _positive("limit", limit),
+        stop=None if stop is None else _positive("stop", stop),
+        offset=None if offset is None else _fraction("trail", offset),
+        stop_loss=None if stop_loss is None else _fraction("stop_loss", stop_loss),
+        take_profit=None if take_profit is None else _positive("take_profit", take_profit),
+        trail=None if trail is None else _fraction("trail", trail),
+        tag=_tag(tag),
     )
 
 
@@ -112,7 +112,7 @@ def _judge_cancel(wanted: object) -> Cancel:
     raise OrderRefused(f"wrong order value: cancel takes an order id, not {_shown(wanted)}")
 
 
-# What each type needs (True), may not have (False).
+# The prices that each type takes, all of them needed: limit, stop, trail.
 _PRICES = {
     OrderType.MARKET: (False, False, False),
     OrderType.LIMIT: (True, False, False),
@@ -121,26 +121,23 @@ _PRICES = {
     OrderType.MARKET_IF_TOUCHED: (False, True, False),
     OrderType.TRAILING_STOP: (False, False, True),
 }
+_BY_PRICES = {prices: kind for kind, prices in reversed(_PRICES.items())}
 
 
-def _type_of(request: Request, limit: float | None, stop: float | None, offset: float | None) -> OrderType:
-    given = (limit is not None, stop is not None, offset is not None)
-    kind = request.type
+def _type_of(kind: object, given: tuple[bool, bool, bool]) -> OrderType:
     if kind is None:
-        kind = next(known for known, prices in _PRICES.items() if prices == given)
+        kind = _BY_PRICES.get(given)
     if type(kind) is not OrderType:
         raise OrderRefused("wrong order value: type must be an OrderType")
+    if _PRICES[kind] == given:
+        return kind
     for name, wanted, has in zip(("limit", "stop", "trail"), _PRICES[kind], given, strict=True):
-        if wanted and not has:
-            raise OrderRefused(f"wrong order: {kind.name} needs {name}")
-        if has and not wanted:
-            raise OrderRefused(f"wrong order: {kind.name} takes no {name}")
-    return kind
+        if wanted is not has:
+            raise OrderRefused(f"wrong order: {kind.name} {'needs' if wanted else 'takes no'} {name}")
+    raise AssertionError(kind)
 
 
-def _number(name: str, value: object) -> float | None:
-    if value is None:
-        return None
+def _number(name: str, value: object) -> float:
     if type(value) is int:
         # Compared before it is converted: float(10**400) raises.
         if abs(value) > _MAX_NUMBER:
@@ -153,28 +150,22 @@ def _number(name: str, value: object) -> float | None:
     return value
 
 
-def _positive(name: str, value: object) -> float | None:
+def _positive(name: str, value: object) -> float:
     number = _number(name, value)
-    if number is not None and number <= 0.0:
+    if number <= 0.0:
         raise OrderRefused(f"wrong order value: {name} = {number!r} must be above 0")
     return number
 
 
-def _price(name: str, value: object) -> float | None:
-    return _positive(name, value)
-
-
-def _fraction(name: str, value: object) -> float | None:
+def _fraction(name: str, value: object) -> float:
     number = _positive(name, value)
-    if number is not None and number >= 1.0:
+    if number >= 1.0:
         raise OrderRefused(f"wrong order value: {name} = {number!r} must be a fraction between 0 and 1")
     return number
 
 
 def _weight(value: object, config: RunConfig, instrument: Instrument) -> float:
     weight = _number("weight", value)
-    if weight is None:
-        raise OrderRefused("wrong order value: target needs a weight")
     if config.account is AccountKind.CASH:
         low, high = 0.0, 1.0
     else:
@@ -193,7 +184,7 @@ def _tag(value: object) -> str:
     return printable(value[:MAX_TAG])[:MAX_TAG]
 
 
-_PLAIN = (bool, complex, str, bytes, list, tuple, dict, set)
+_PLAIN = (type(None), bool, complex, str, bytes, list, tuple, dict, set)
 
 
 def _shown(value: object) -> str:
@@ -203,23 +194,21 @@ def _shown(value: object) -> str:
 
 def canonical(request: Request) -> str:
     """Exact text of a request: equal texts mean equal wishes. Numbers as shortest exact decimals, wrong values by type."""
-    action = request.action.value if type(request.action) is Action else "?"
-    if request.action is Action.CANCEL:
-        return f"cancel {_exact(request.quantity) if request.quantity is not None else 'all'}"
-    parts = [f"{request.id} {action}"]
-    if type(request.type) is OrderType:
-        parts.append(request.type.value)
-    elif request.type is not None:
-        parts.append("type=?")
-    for name in ("quantity", "limit", "stop", "offset", "stop_loss", "take_profit", "trail"):
-        value = getattr(request, name)
-        if value is not None:
-            parts.append(f"{name}={_exact(value)}")
-    if type(request.tag) is not str:
+    number, action, kind, *values, tag = request
+    if action is _CANCEL:
+        return f"cancel {'all' if request.quantity is None else _exact(request.quantity)}"
+    parts = [f"{number} {action.value if type(action) is Action else '?'}"]
+    if kind is not None:
+        parts.append(kind.value if type(kind) is OrderType else "type=?")
+    parts.extend(f"{name}={_exact(value)}" for name, value in zip(_LOGGED, values, strict=True) if value is not None)
+    if type(tag) is not str:
         parts.append("tag=?")
-    elif request.tag:
-        parts.append(f"tag={printable(request.tag[:MAX_TAG])[:MAX_TAG]!r}")
+    elif tag:
+        parts.append(f"tag={_tag(tag)!r}")
     return " ".join(parts)
+
+
+_LOGGED = ("quantity", "limit", "stop", "offset", "stop_loss", "take_profit", "trail")
 
 
 def _exact(value: object) -> str:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.desk import Action
-from runtime.kernel.costs import ceil_to, fee_of, floor_to, slipped
-from runtime.kernel.exits import NEVER_QUIET, QuietRange, adverse_exits, profit_level, quiet_range
+from runtime.kernel.costs import ceil_to, fee_of, fee_within, floor_to, slipped
+from runtime.kernel.exits import NEVER_QUIET, QuietRange, adverse_exits, profit_level, quiet_range, trailed
 from runtime.kernel.matching import Hit, Path, at_open, inside, is_protective, trigger_of
 from runtime.kernel.portfolio import Mark, Portfolio
 from runtime.kernel.report import Refusal, Trade
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Order id of fills that nobody asked for: ruin and margin.
 ENGINE_ORDER = 0
+
+_SELLS_FIRST = (Side.SELL, Side.BUY)
 
 # Refusals kept with their reasons; all are counted.
 MAX_REFUSALS = 100
@@ -98,8 +100,7 @@ class Venue:
         books = self.books
         if high > books.best or low < books.worst or books.position < 0.0:
             books.observe(low, high)
-            if books.bracket is not None and books.bracket.trail is not None:
-                self._quiet = self._quiet_range()
+            self._quiet = trailed(self._quiet, books, self._instrument)
         return True
 
     def _quiet_range(self) -> QuietRange:
@@ -113,15 +114,20 @@ class Venue:
         self._path = Path(bar.open, bar.low, bar.high, bar.close)
         self._entry = None
         marked = len(self.marks)
-        self._open_phase()
+        if self.books.position and not self._quiet.low < bar.open < self._quiet.high:
+            self._leave_at_open(bar.open)
         if not self.ruined:
+            self._open_phase(bar.open)
+        self._quiet = self._quiet_range()
+        disturbed = self.books.position and not (self._quiet.low < bar.low and bar.high < self._quiet.high)
+        if self.resting or disturbed:
             self._inside_phase()
+            self._quiet = self._quiet_range()
         if not self.ruined:
             self._close_phase()
         if self.ruined:
             # Whatever is left, a ruined account is worth nothing from this bar on.
             self.marks[marked:] = [Mark(row, 0.0, 0.0)]
-        self._quiet = self._quiet_range()
 
     def refuse(self, bar: Bar, reason: str, order_id: int) -> None:
         """Count a refusal; the first hundred are kept with their reasons."""
@@ -158,32 +164,32 @@ class Venue:
 
     # The open ---------------------------------------------------------------------------------------------------
 
-    def _open_phase(self) -> None:
-        price = self._bar.open
-        if self.books.position:
-            self._leave_at_open(price)
+    def _open_phase(self, price: float) -> None:
         market, self.market = self.market, []
-        if self.ruined:
-            return
         for order in market:
             if order.action is Action.TARGET:
                 self._settle_side(order, price)
         late: list[tuple[Ticket, Hit]] = []
-        for side in (Side.SELL, Side.BUY):
-            for order in [order for order in self.resting if order.side is side]:
-                hit, order.triggered = at_open(order, price)
-                if hit is None:
-                    continue
-                if self._sizer.is_uncovered(order):
-                    late.append((order, hit))
-                else:
-                    self._execute(order, hit)
+        for side in _SELLS_FIRST:
+            if self.resting:
+                late.extend(self._resting_at_open(side, price))
             for order in market:
                 if order.side is side:
                     self._execute(order, Hit(price, slips=True))
         # A resting sell that came through together with the buy that it belongs to: the buy first, at the same price.
         for order, hit in late:
             self._execute(order, hit)
+
+    def _resting_at_open(self, side: Side, price: float) -> list[tuple[Ticket, Hit]]:
+        """Fill what is through; gives the sells that nothing is there for yet."""
+        late: list[tuple[Ticket, Hit]] = []
+        for order in [order for order in self.resting if order.side is side]:
+            hit, order.triggered = at_open(order, price)
+            if hit is not None and self._sizer.is_uncovered(order):
+                late.append((order, hit))
+            elif hit is not None:
+                self._execute(order, hit)
+        return late
 
     def _leave_at_open(self, price: float) -> None:
         is_long = self.books.position > 0.0
@@ -320,6 +326,7 @@ class Venue:
         if books.position:
             seen = self._entry if self._entry is not None and books.entry_row == self._row else self._path
             books.observe(seen.low, seen.high)
+            self._quiet = trailed(self._quiet, books, self._instrument)
         for order in self.resting:
             if order.offset is not None:
                 order.best = min(order.best, bar.low) if order.side is Side.BUY else max(order.best, bar.high)
@@ -368,8 +375,7 @@ class Venue:
     def _fill(self, side: Side, quantity: float, price: float, tag: str, order_id: int) -> Fill:
         fee = fee_of(self._costs, quantity, price)
         if self._is_cash and side is Side.SELL:
-            # A minimum fee can exceed what a small sale brings in; a cash account pays what is there.
-            fee = min(fee, self.books.cash + quantity * price)
+            fee = fee_within(fee, self.books.cash, quantity * price)
         return Fill(ts=self._bar.ts, side=side, quantity=quantity, price=price, fee=fee, tag=tag, order_id=order_id)
 
     def _book(self, fill: Fill, reason: str) -> None:

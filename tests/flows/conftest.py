@@ -66,7 +66,7 @@ class Trigate:
             cwd=self.home.parent,
             env=self.environment | environment,
             # Shells start background jobs with SIGINT ignored, and a test run may be one.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - takes no lock
         )
 
 

@@ -102,7 +102,7 @@ def test_prefect_shows_one_green_task_per_candidate_with_the_verdict_as_its_stat
     trials = {each["id"]: each for each in trigate.run("runs", "show", document["id"], "--json").document["trials"]}
     flows = post(prefect_url, "flow_runs/filter", {"flows": {"name": {"any_": ["generation"]}}})
     mine = [each for each in flows if each["parameters"].get("run_id") == document["id"]]
-    assert sorted(each["name"] for each in mine) == ["generation 1", "generation 2"]
+    assert sorted(each["name"] for each in mine) == ["generation g000", "generation g001"]
     ours = [each["id"] for each in mine if each["parameters"]["run_id"] == document["id"]]
     tasks = post(prefect_url, "task_runs/filter", {"task_runs": {"flow_run_id": {"any_": ours}}})
     seen = {each["name"]: each["state"] for each in tasks}
@@ -226,7 +226,7 @@ def test_output_without_a_terminal_is_a_few_plain_lines(with_server):
     assert ended.err == ""
     lines = ended.out.splitlines()
     assert lines[0].startswith("Trigate ")
-    assert any(line.startswith("generation 1/1: ") for line in lines)
+    assert any(line.startswith("generation g000 (1 of 1): ") for line in lines)
 
 
 @pytest.mark.slow

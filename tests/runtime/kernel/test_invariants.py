@@ -40,7 +40,8 @@ _action = st.one_of(
     st.tuples(st.just("sell"), _trade),
     st.tuples(st.just("close"), st.fixed_dictionaries({"limit": _some_price, "stop": _some_price})),
     st.tuples(
-        st.just("target"), st.fixed_dictionaries({"weight": st.sampled_from([-2.0, -0.5, 0.0, 0.3, 1.0, 2.0]), **_bracket})
+        st.just("target"),
+        st.fixed_dictionaries({"weight": st.sampled_from([-2.0, -0.5, 0.0, 0.3, 1.0, 2.0]), **_bracket}),
     ),
     st.tuples(st.just("cancel"), st.fixed_dictionaries({"id": st.none() | st.integers(1, 9)})),
     st.tuples(
@@ -173,7 +174,16 @@ def test_any_report_survives_the_wire(rows, plan, instrument, config):
     bars = make_bars(rows, instrument)
     report = run_strategy(make_strategy(plan), bars, config)
     again = decode_report(encode_report(report), bars, config)
-    for name in ("end", "failure", "first_tradable_bar", "fills", "refused", "refused_count", "open_orders", "order_log"):
+    for name in (
+        "end",
+        "failure",
+        "first_tradable_bar",
+        "fills",
+        "refused",
+        "refused_count",
+        "open_orders",
+        "order_log",
+    ):
         assert getattr(again, name) == getattr(report, name), name
     np.testing.assert_allclose(again.equity, report.equity, rtol=1e-9, atol=1e-6)
     assert [t.exit_reason for t in again.trades] == [t.exit_reason for t in report.trades]

@@ -114,19 +114,22 @@ def test_a_recursion_that_never_ends_is_a_failure(fail):
 
 
 @pytest.mark.parametrize(
-    "init",
+    ("parameters", "arguments"),
     [
-        "",
-        "def __init__(self, name, clock, bus, instrument, timeframe): super().__init__(name, clock, bus, instrument, timeframe)",
-        "def __init__(self, name, clock, bus, instrument, timeframe):\n"
-        "        super().__init__(name=name, clock=clock, bus=bus, instrument=instrument, timeframe=timeframe)",
-        "def __init__(self, **kwargs): super().__init__(**kwargs)",
+        (None, None),
+        ("name, clock, bus, instrument, timeframe", "name, clock, bus, instrument, timeframe"),
+        (
+            "name, clock, bus, instrument, timeframe",
+            "name=name, clock=clock, bus=bus, instrument=instrument, timeframe=timeframe",
+        ),
+        ("**kwargs", "**kwargs"),
     ],
 )
-def test_init_may_be_left_out_or_call_super_in_any_way(bars_of, init):
+def test_init_may_be_left_out_or_call_super_in_any_way(bars_of, parameters, arguments):
+    init = f"def __init__(self, {parameters}): super().__init__({arguments})" if parameters else "pass"
     source = f"""
 class S(Strategy):
-    {init or 'pass'}
+    {init}
     def on_bar(self, bar):
         if self.bar_count == 1:
             self.log(self.name, self.instrument.symbol, str(self.timeframe), self.clock.now().isoformat())

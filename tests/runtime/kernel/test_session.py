@@ -235,7 +235,7 @@ def test_refusals_are_capped_in_the_list_but_not_in_the_count(play):
         for _ in range(50):
             s.buy(-1)
 
-    report = play([100] * 4, {row: wrong for row in range(3)})
+    report = play([100] * 4, dict.fromkeys(range(3), wrong))
     assert (len(report.refused), report.refused_count) == (100, 150)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.kernel import AccountKind, Costs
-from runtime.kernel.costs import affordable, ceil_to, fee_of, floor_to
+from runtime.kernel.costs import affordable, ceil_to, fee_of, fee_within, floor_to
 
 MARGIN = {"account": AccountKind.MARGIN}
 TEN_BPS = Costs(fee_bps=10)
@@ -149,9 +149,7 @@ def test_a_target_replaces_resting_entries_and_keeps_exits(play):
         s.sell(limit=150)
         s.buy(1, limit=90)
 
-    held = play(
-        [100, 100, 100, 100], {0: lambda s: s.buy(10), 1: exit_and_entry, 2: lambda s: s.target(0.5)}
-    )
+    held = play([100, 100, 100, 100], {0: lambda s: s.buy(10), 1: exit_and_entry, 2: lambda s: s.target(0.5)})
     assert held.open_orders == 1
 
 
@@ -184,14 +182,29 @@ def test_the_fee_has_a_share_an_amount_per_unit_and_a_minimum():
 def test_a_minimum_fee_takes_no_more_than_a_sale_brings(play):
     """Selling 1 at 5 with no cash left and a minimum fee of 10: the account pays 5 and ends at zero, not at -5."""
     report = play(
-        [100, 100, (5, 5, 5, 5)], {0: lambda s: s.buy(1), 1: lambda s: s.close()}, cash=110.0, costs=Costs(fee_bps=0, fee_minimum=10)
+        [100, 100, (5, 5, 5, 5)],
+        {0: lambda s: s.buy(1), 1: lambda s: s.close()},
+        cash=110.0,
+        costs=Costs(fee_bps=0, fee_minimum=10),
     )
     assert report.fills[1].fee == 5.0
     assert report.equity[-1] == 0.0
 
 
+@given(st.floats(0, 1e6), st.floats(0.01, 1e6), st.floats(0, 1e7))
+def test_no_fee_of_a_sale_takes_cash_below_zero(cash, proceeds, fee):
+    paid = fee_within(fee, cash, proceeds)
+    assert 0 <= paid <= fee
+    assert cash - (-proceeds + paid) >= 0
+
+
 @given(
-    st.floats(0.01, 1e9), st.floats(0.01, 1e5), st.floats(0, 1000), st.floats(0, 1), st.floats(0, 50), st.sampled_from([None, 1.0, 0.1])
+    st.floats(0.01, 1e9),
+    st.floats(0.01, 1e5),
+    st.floats(0, 1000),
+    st.floats(0, 1),
+    st.floats(0, 50),
+    st.sampled_from([None, 1.0, 0.1]),
 )
 def test_what_is_affordable_never_costs_more_than_the_budget(budget, price, bps, per_unit, minimum, lot):
     costs = Costs(fee_bps=bps, fee_per_unit=per_unit, fee_minimum=minimum)

@@ -20,7 +20,23 @@ class Lying(float):
     __name__ = "float"
 
 
-HOSTILE = [10**400, -(10**400), 1e16, math.nan, math.inf, -math.inf, 0, -1.0, True, 1 + 2j, "5", b"5", [5], Lying(5), object()]
+HOSTILE = [
+    10**400,
+    -(10**400),
+    1e16,
+    math.nan,
+    math.inf,
+    -math.inf,
+    0,
+    -1.0,
+    True,
+    1 + 2j,
+    "5",
+    b"5",
+    [5],
+    Lying(5),
+    object(),
+]
 
 
 @pytest.mark.parametrize("field", ["quantity", "limit", "stop", "offset", "stop_loss", "take_profit", "trail"])

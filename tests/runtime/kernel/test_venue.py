@@ -192,9 +192,7 @@ def test_a_trail_on_a_short_takes_the_open_of_a_gap(play, prices):
 
 def test_a_trailing_stop_order_follows_the_best_price_of_earlier_bars(play, prices):
     trailing = submit(side=Side.SELL, quantity=1, type=OrderType.TRAILING_STOP, trail=0.1)
-    report = play(
-        [100, 100, (100, 120, 95, 118), (118, 119, 107, 110)], {0: lambda s: s.buy(1), 1: trailing}
-    )
+    report = play([100, 100, (100, 120, 95, 118), (118, 119, 107, 110)], {0: lambda s: s.buy(1), 1: trailing})
     assert prices(report)[1] == (108.0, "")
 
 
@@ -246,9 +244,7 @@ def test_a_gap_over_the_stop_gives_the_worse_open(play, prices):
 
 
 def test_the_bracket_dies_with_its_position(play):
-    report = play(
-        [100, 100, 100, (100, 101, 80, 100)], {0: lambda s: s.buy(1, stop_loss=0.05), 1: lambda s: s.close()}
-    )
+    report = play([100, 100, 100, (100, 101, 80, 100)], {0: lambda s: s.buy(1, stop_loss=0.05), 1: lambda s: s.close()})
     assert len(report.fills) == 2
 
 
@@ -294,16 +290,18 @@ def test_after_a_stop_entry_the_stop_below_it_needs_the_close(play, close, exits
 
 
 def test_after_a_stop_entry_a_proven_stop_wins_over_a_certain_target(play, prices):
-    report = play(
-        [101, (101, 112, 98, 99)], {0: lambda s: s.buy(1, stop=105, stop_loss=0.05, take_profit=0.05)}
-    )
+    report = play([101, (101, 112, 98, 99)], {0: lambda s: s.buy(1, stop=105, stop_loss=0.05, take_profit=0.05)})
     assert prices(report)[1] == (pytest.approx(99.75), "stop_loss")
 
 
 @pytest.mark.parametrize(("close", "exits"), [(99.0, False), (97.0, True)])
 def test_the_rule_is_mirrored_for_shorts(play, close, exits):
     """Sell limit 102 is entered rising: the stop above is certain, the target at 96.9 needs the close."""
-    report = play([100, (100, 103, 96, close if not exits else 96.5)], {0: lambda s: s.sell(1, limit=102, take_profit=0.05)}, **MARGIN)
+    report = play(
+        [100, (100, 103, 96, close if not exits else 96.5)],
+        {0: lambda s: s.sell(1, limit=102, take_profit=0.05)},
+        **MARGIN,
+    )
     assert len(report.fills) == 1 + exits
     stopped = play([100, (100, 108, 99, 100)], {0: lambda s: s.sell(1, limit=102, stop_loss=0.05)}, **MARGIN)
     assert stopped.fills[1].price == pytest.approx(107.1)
@@ -403,13 +401,17 @@ def test_levels_are_put_on_the_tick_grid_against_the_trader(play, prices):
     assert prices(bought) == [(97.5, "")]
     stopped = play([100, 100, (100, 100, 90, 95)], {0: lambda s: s.buy(1, stop_loss=0.033)}, instrument=tick)
     assert prices(stopped)[1] == (96.5, "stop_loss")
-    sold = play([100, 100, (100, 120, 100, 110)], {0: lambda s: s.buy(1), 1: lambda s: s.sell(1, limit=110.1)}, instrument=tick)
+    sold = play(
+        [100, 100, (100, 120, 100, 110)], {0: lambda s: s.buy(1), 1: lambda s: s.sell(1, limit=110.1)}, instrument=tick
+    )
     assert prices(sold)[1] == (110.5, "")
 
 
 def test_a_trade_that_gains_before_fees_and_loses_after_them_is_a_loser(play):
     """100 units from 10 to 10.015 at 10 bps: 1.5 - (1.0 + 1.0015) = -0.5015."""
-    report = play([10, 10, 10.015], {0: lambda s: s.buy(100), 1: lambda s: s.close()}, cash=2000.0, costs=Costs(fee_bps=10))
+    report = play(
+        [10, 10, 10.015], {0: lambda s: s.buy(100), 1: lambda s: s.close()}, cash=2000.0, costs=Costs(fee_bps=10)
+    )
     assert report.trades[0].pnl == pytest.approx(-0.5015)
     assert report.trades[0].fees == pytest.approx(2.0015)
     assert report.equity[-1] == pytest.approx(1999.4985)
@@ -460,7 +462,7 @@ def test_a_stop_before_the_ruin_saves_the_account(play):
 
 def test_a_ruined_strategy_is_not_called_any_more_and_nothing_stays_open(play):
     called = []
-    plan = {row: called.append for row in range(1, 5)} | {
+    plan = dict.fromkeys(range(1, 5), called.append) | {
         0: lambda s: (s.sell(999), s.buy(1, limit=50)),
     }
     report = play([100, 100, 300, 300, 300], plan, **MARGIN)
@@ -476,7 +478,9 @@ def test_a_short_needs_its_initial_margin(play):
 
 def test_maintenance_margin_closes_the_position_before_ruin(play):
     """Long 2,000 at 100, of which 100,000 borrowed: equity is a quarter of the notional at 100,000 / (2,000 * 0.75)."""
-    report = play([100, 100, (90, 90, 60, 65)], {0: lambda s: s.buy(2000)}, instrument={"maintenance_margin": 0.25}, **MARGIN)
+    report = play(
+        [100, 100, (90, 90, 60, 65)], {0: lambda s: s.buy(2000)}, instrument={"maintenance_margin": 0.25}, **MARGIN
+    )
     assert report.fills[-1].tag == "margin"
     assert report.fills[-1].price == pytest.approx(100_000 / 1500)
     assert not report.ruined
@@ -484,14 +488,25 @@ def test_maintenance_margin_closes_the_position_before_ruin(play):
 
 def test_borrowing_costs_the_short_and_is_in_its_trade(play):
     """100 bps a year on 252 bars: 10 * 100 * 0.01 / 252 at each of two closes."""
-    report = play([100, 100, 100, 100], {0: lambda s: s.sell(10), 2: lambda s: s.close()}, instrument={"borrow_bps_per_year": 100}, **MARGIN)
+    report = play(
+        [100, 100, 100, 100],
+        {0: lambda s: s.sell(10), 2: lambda s: s.close()},
+        instrument={"borrow_bps_per_year": 100},
+        **MARGIN,
+    )
     cost = 2 * 10 * 100 * 0.01 / 252
     assert report.equity[-1] == pytest.approx(100_000 - cost)
     assert report.trades[0].pnl == pytest.approx(-cost)
 
 
 def test_selling_and_buying_without_a_quantity_never_flip(play):
-    plan = {0: lambda s: s.buy(10), 1: lambda s: s.sell(), 2: lambda s: s.sell(10), 3: lambda s: s.buy(), 4: lambda s: s.sell()}
+    plan = {
+        0: lambda s: s.buy(10),
+        1: lambda s: s.sell(),
+        2: lambda s: s.sell(10),
+        3: lambda s: s.buy(),
+        4: lambda s: s.sell(),
+    }
     report = play([100] * 6, plan, **MARGIN)
     assert report.position.tolist() == [0.0, 10.0, 0.0, -10.0, 0.0, 0.0]
     assert report.refused[0].reason == "nothing to sell: the position is 0"

@@ -240,7 +240,7 @@ def test_a_report_of_another_configuration_is_refused(forge):
         forge(config=RunConfig(costs=Costs(fee_bps=0, slippage_bps=5), start=1))
     with pytest.raises(ReportError, match="equity"):
         forge(config=RunConfig(costs=CONFIG.costs, start=1, cash=2e5))
-    with pytest.raises(ReportError, match="outside its bar|nobody"):
+    with pytest.raises(ReportError, match=r"outside its bar|nobody"):
         forge(config=RunConfig(costs=CONFIG.costs, start=1, decision_delay=1))
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from runtime.market import Bars
-from runtime.market.calendar import DAY_S, bars_per_year
+from runtime.market.calendar import DAY_S
+from runtime.market.sessions import bars_per_year
 from runtime.model import Instrument, Timeframe
 
 MakeBars = Callable[..., Bars]

@@ -11,7 +11,6 @@ from runtime.market import DataError
 from runtime.market.calendar import (
     DAY_S,
     HOUR_S,
-    bars_per_year,
     check_timeframe,
     infer_timeframe,
     parse_stamp,
@@ -125,40 +124,3 @@ def test_steps_that_are_no_timeframe_are_refused_with_the_step(ts, words):
 def test_a_stated_timeframe_that_the_stamps_contradict_is_refused(stated):
     with pytest.raises(DataError, match=f"timeframe {stated}: the bars are 1 day apart"):
         check_timeframe(daily(30), Timeframe.parse(stated))
-
-
-@pytest.mark.parametrize(
-    ("ts", "timeframe", "expected"),
-    [
-        (daily(800, weekdays=False), "1d", 365),
-        (daily(800, weekdays=False)[::7], "1w", 52),
-        (MONDAY + np.arange(20_000) * HOUR_S, "1h", 8_760),
-        (MONDAY + np.arange(60_000) * 60, "1m", 525_600),
-    ],
-)
-def test_bars_around_the_clock_are_counted_by_calendar(ts, timeframe, expected):
-    assert bars_per_year(ts, Timeframe.parse(timeframe)) == expected
-
-
-@pytest.mark.parametrize(
-    ("step_s", "bars", "timeframe", "expected"),
-    [(HOUR_S, 7, "1h", 1_764), (900, 26, "15m", 6_552), (60, 390, "1m", 98_280)],
-)
-def test_equity_sessions_of_six_and_a_half_hours_are_recognised(step_s, bars, timeframe, expected):
-    """Nine weekdays a year are holidays."""
-    ts = sessions(780, step_s=step_s, bars=bars)
-    holidays = np.unique(ts // DAY_S)[::29]
-    assert bars_per_year(ts[~np.isin(ts // DAY_S, holidays)], Timeframe.parse(timeframe)) == expected
-
-
-def test_daily_bars_without_weekends_and_holidays_have_252_a_year():
-    ts = daily(1_044)
-    trading = ts[np.arange(len(ts)) % 29 != 7]
-    assert bars_per_year(trading, Timeframe(DAY_S)) == 252
-
-
-def test_a_market_on_no_known_calendar_keeps_the_measured_figure():
-    ts = daily(1_000)
-    measured = 999 * 31_556_952 / float(ts[-1] - ts[0])
-    assert bars_per_year(ts, Timeframe(DAY_S)) == pytest.approx(measured)
-    assert 260 < measured < 262

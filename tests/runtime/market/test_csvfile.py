@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.market import DataError, check_csv, read_csv
+from runtime.market import DataError, check_file, read_file
 from runtime.market.calendar import DAY_S
-from runtime.market.csvfile import bars_from_bytes
+from runtime.market.files import table_from_bytes
+from runtime.market.table import Reading, one
 from runtime.model import Timeframe
 
 HEADER = "timestamp,open,high,low,close,volume\n"
@@ -31,7 +32,7 @@ def save(tmp_path):
 
 def test_what_was_written_is_read_back_to_the_last_bit(make_bars, write_csv):
     bars = make_bars(300)
-    read = read_csv(write_csv(bars))
+    read = read_file(write_csv(bars))
     assert read.sha256 == bars.sha256
     assert read.instrument.symbol == "prices"
     assert read.instrument.bars_per_year == 365
@@ -45,7 +46,7 @@ def test_headers_may_have_any_case_order_and_spaces_and_other_columns_are_ignore
         "0,1.2,1,2,1.5,, 2024-01-02 \r\n"
         "7,1.3,1.1,1.3,1.2,,2024-01-03\r\n"
     )
-    assert read_csv(save(text)).sha256 == read_csv(save(GOOD, "other.csv")).sha256
+    assert read_file(save(text)).sha256 == read_file(save(GOOD, "other.csv")).sha256
 
 
 def test_dates_datetimes_zones_and_epochs_mean_the_same(save):
@@ -57,42 +58,42 @@ def test_dates_datetimes_zones_and_epochs_mean_the_same(save):
         ("1704067200000", "1704153600000", "1704240000000"),
     ):
         text = HEADER + "\n".join(f"{stamp},{rest}" for stamp, rest in zip(stamps, columns, strict=True))
-        assert read_csv(save(text)).sha256 == read_csv(save(GOOD, "other.csv")).sha256
+        assert read_file(save(text)).sha256 == read_file(save(GOOD, "other.csv")).sha256
 
 
 def test_the_timeframe_may_be_stated_and_must_fit(save):
-    assert read_csv(save(GOOD), timeframe=Timeframe.parse("1d")).timeframe.seconds == DAY_S
+    assert read_file(save(GOOD), timeframe=Timeframe.parse("1d")).timeframe.seconds == DAY_S
     with pytest.raises(DataError, match=r"'prices.csv': timeframe 1h: the bars are 1 day apart"):
-        read_csv(save(GOOD), timeframe=Timeframe.parse("1h"))
+        read_file(save(GOOD), timeframe=Timeframe.parse("1h"))
 
 
 def test_a_symbol_names_the_instrument_of_a_file_without_symbols(save):
-    assert read_csv(save(GOOD), symbol="BTC/USD").instrument.symbol == "BTC/USD"
-    assert read_csv(save(GOOD, "my file (1).v2.csv")).instrument.symbol == "my-file-1"
-    assert read_csv(save(GOOD, "-.csv")).instrument.symbol == "FILE"
+    assert read_file(save(GOOD), symbol="BTC/USD").instrument.symbol == "BTC/USD"
+    assert read_file(save(GOOD, "my file (1).v2.csv")).instrument.symbol == "my-file-1"
+    assert read_file(save(GOOD, "-.csv")).instrument.symbol == "FILE"
 
 
 def test_one_symbol_of_several_is_chosen_by_name(make_bars, write_csv):
     first, second = make_bars(40, symbol="AAA"), make_bars(50, symbol="BBB", seed=2)
     path = write_csv(first, second, symbols=True)
-    assert read_csv(path, symbol="AAA").sha256 == first.sha256
-    assert read_csv(path, symbol="BBB").sha256 == second.sha256
+    assert read_file(path, symbol="AAA").sha256 == first.sha256
+    assert read_file(path, symbol="BBB").sha256 == second.sha256
     with pytest.raises(DataError, match=r"'prices.csv' holds 2 symbols \(AAA, BBB\); choose one with --symbol"):
-        read_csv(path)
+        read_file(path)
     with pytest.raises(DataError, match=r"'prices.csv' has no symbol 'CCC'; it holds AAA, BBB"):
-        read_csv(path, symbol="CCC")
+        read_file(path, symbol="CCC")
 
 
 def test_a_file_with_one_symbol_needs_no_choice(make_bars, write_csv):
     path = write_csv(make_bars(40, symbol="AAA"), symbols=True)
-    assert read_csv(path).instrument.symbol == "AAA"
+    assert read_file(path).instrument.symbol == "AAA"
 
 
 def test_a_long_list_of_symbols_is_cut(save):
     rows = "".join(f"2024-01-0{day},1,1,1,1,1,S{symbol:03}\n" for symbol in range(40) for day in (1, 2))
     path = save("timestamp,open,high,low,close,volume,symbol\n" + rows)
     with pytest.raises(DataError, match=r"holds 40 symbols \(S000, .*, S011 and 28 more\)"):
-        read_csv(path)
+        read_file(path)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_a_long_list_of_symbols_is_cut(save):
 )
 def test_a_bad_file_is_refused_with_place_and_rule(save, text, words):
     with pytest.raises(DataError, match=words) as caught:
-        read_csv(save(text))
+        read_file(save(text))
     message = str(caught.value)
     assert message.startswith("'prices.csv'")
     assert "\n" not in message
@@ -144,19 +145,19 @@ def test_lines_are_counted_as_an_editor_does(save):
     text = text.replace(",7\n", ",7,\n")
     assert text.splitlines()[4].startswith("2024-01-02")
     with pytest.raises(DataError, match=r"line 5, column volume: 'x' is not a number"):
-        read_csv(save(text))
+        read_file(save(text))
 
 
 def test_several_kinds_of_error_are_announced_and_all_shown_by_the_check(save):
     text = GOOD.replace(",1.2,0", ",1.2,-1").replace("1.2,1.3,1.1,1.3", "1.2,1.3,1.1,9")
     with pytest.raises(DataError, match=r"line 4: .*\(1 more kinds of error\); correct the file"):
-        read_csv(save(text))
-    report = check_csv(save(text))
+        read_file(save(text))
+    report = check_file(save(text))["prices"]
     assert {issue.rule: issue.places for issue in report.errors} == {"high-low": (4,), "negative-volume": (3,)}
 
 
 def test_the_check_shows_warnings_of_a_usable_file_by_line(save):
-    report = check_csv(save(GOOD))
+    report = check_file(save(GOOD))["prices"]
     assert report.usable
     assert [(issue.rule, issue.places) for issue in report.warnings if issue.rule == "zero-volume"] == [
         ("zero-volume", (3,))
@@ -166,7 +167,7 @@ def test_the_check_shows_warnings_of_a_usable_file_by_line(save):
 @pytest.mark.parametrize("symbol", ["", "a b", "x" * 33, "\x1b[31m", "-x"])
 def test_a_symbol_that_is_no_plain_name_is_refused(save, symbol):
     with pytest.raises(DataError, match=r"a symbol has 1 to 32 letters"):
-        read_csv(save(GOOD), symbol=symbol)
+        read_file(save(GOOD), symbol=symbol)
 
 
 def test_a_path_that_is_no_readable_file_is_refused(tmp_path):
@@ -181,13 +182,13 @@ def test_a_path_that_is_no_readable_file_is_refused(tmp_path):
         ("x" * 300, "cannot be read"),
     ):
         with pytest.raises(DataError, match=words):
-            read_csv(tmp_path / name)
+            read_file(tmp_path / name)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: (HEADER + text).encode("utf-8", "replace")))
 def test_no_content_makes_the_reader_raise_anything_but_a_data_error(data):
     try:
-        bars = bars_from_bytes(data, name="x", symbol=None, timeframe=None)
+        bars = one(table_from_bytes(data, "x"), None, Reading())
     except DataError:
         return
     assert np.all(np.diff(bars.ts) > 0)

@@ -129,7 +129,7 @@ def test_a_week_may_begin_on_a_tuesday(make_bars):
 
 def test_lines_of_a_file_are_named_instead_of_rows(make_bars):
     volume = np.full(10, -1.0)
-    issue = errors_of(make_bars(10, volume=volume), lines=range(2, 12))["negative-volume"]
+    issue = errors_of(make_bars(10, volume=volume), places=range(2, 12), unit="line")["negative-volume"]
     assert issue.places == tuple(range(2, 12))
     assert issue.message.startswith("lines 2, 3, 4 and 7 more: volume is -1")
     assert str(issue) == issue.message

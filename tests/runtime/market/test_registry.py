@@ -21,7 +21,7 @@ from runtime.market import (
     open_dataset,
     open_vault,
     overlapping_vaults,
-    read_csv,
+    read_file,
 )
 from runtime.model import Timeframe
 
@@ -83,7 +83,7 @@ def test_only_the_vault_module_reads_the_vault_file():
     users = {path.name for path in folder.rglob("*.py") if "read_bars(manifest, home, VAULT" in path.read_text()}
     named = {path.name for path in folder.rglob("*.py") if "VAULT_FILE" in path.read_text()}
     assert users == {"vault.py"}
-    assert named == {"vault.py", "catalog.py", "registry.py"}
+    assert named == {"vault.py", "catalog.py", "registration.py"}
 
 
 def test_folders_and_files_are_private(home, make_bars, write_csv):
@@ -139,7 +139,7 @@ def test_what_is_neither_name_nor_file_is_refused_with_the_names_there_are(home,
 
 
 def test_the_empty_path_is_the_current_folder_and_refused(home):
-    with pytest.raises(DataError, match=r"'.' is a folder; give the path of one CSV file"):
+    with pytest.raises(DataError, match=r"'.' is a folder; give the path of one data file"):
         open_dataset("", home)
 
 
@@ -336,4 +336,4 @@ def test_a_moved_home_still_opens(home, tmp_path, make_bars, write_csv):
     dataset = open_dataset(path, home)
     shutil.move(home, tmp_path / "elsewhere")
     assert open_dataset(path, tmp_path / "elsewhere").sha256 == dataset.sha256
-    assert read_csv(path).between(0, 1_400).sha256 == dataset.bars[dataset.symbols[0]].sha256
+    assert read_file(path).between(0, 1_400).sha256 == dataset.bars[dataset.symbols[0]].sha256
