@@ -1,7 +1,8 @@
-"""A scripted model on loopback: speaks chat completions, really edits the strategy it is shown, and fails on demand.
+"""A scripted model on loopback: speaks every dialect, really edits the strategy it is shown, and fails on demand.
 
 It takes the parent out of the prompt, changes numbers and comparisons by a seed, and answers in the form that the
-prompt asks for; with two parents it joins them. Equal questions get equal answers, whatever the order in which they come.
+prompt asks for: a whole file, or SEARCH/REPLACE sections. With two parents it joins them, with none it makes something
+of the contract's example. Equal questions get equal answers, whatever the order in which they come.
 
 Faults are chosen by a plan (one mode for each request, then ``edit``), or by the model's name: ``scripted:429-seconds``
 does the same on every request. Run it by hand with ``python tests/llm_server.py --port 8099 --plan violating,edit``.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import difflib
 import gzip
 import hashlib
 import json
@@ -48,7 +50,31 @@ class Seen:
     @property
     def text(self) -> str:
         """Everything that a model would read."""
-        return "\n\n".join(message["content"] for message in self.body["messages"])
+        return "\n\n".join(message["content"] for message in turns_of(self.body))
+
+    @property
+    def key(self) -> str | None:
+        """The key that came with it, wherever it stood."""
+        return None if self.authorization is None else self.authorization.removeprefix("Bearer ")
+
+
+@dataclass(slots=True)
+class Said:
+    """What the model says, in the words of chat completions; each dialect has its own."""
+
+    content: str | None
+    finish: str = "stop"
+    usage: Any = None
+    message: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Trouble:
+    """An error, in the words of chat completions."""
+
+    message: str
+    code: Any = None
+    kind: str = "error"
 
 
 @dataclass(slots=True)
@@ -57,7 +83,11 @@ class Answer:
 
     status: int = 200
     body: bytes = b""
+    """As it is; made from ``content`` where there is one."""
     headers: dict[str, str] = field(default_factory=dict)
+    content: Said | Trouble | None = None
+    alter: Callable[[bytes], bytes] | None = None
+    """Spoils the body once it is made."""
     sends: Callable[[BaseHTTPRequestHandler, Answer], None] | None = None
     """How it goes out, where plainly is not the point."""
 
@@ -69,10 +99,42 @@ def _rng(seed: int, question: str) -> random.Random:
     return random.Random(hashlib.sha256(f"{seed}\n{question}".encode()).digest())
 
 
+def turns_of(body: dict[str, Any]) -> list[dict[str, str]]:
+    """The turns of a request in any dialect, the system text first."""
+    system = body.get("instructions") or body.get("system")
+    turns = body.get("messages") or body.get("input") or []
+    return [{"role": "system", "content": system}, *turns] if system else turns
+
+
 def parents_in(messages: list[dict[str, str]]) -> list[str]:
     """The strategies that the question shows; the example in the system text is none of them."""
     question = next((message["content"] for message in messages if message["role"] == "user"), "")
     return _CODE.findall(question)
+
+
+def example_in(messages: list[dict[str, str]]) -> str:
+    """The whole strategy that the system text shows."""
+    return next(code for message in messages for code in _CODE.findall(message["content"]))
+
+
+def asks_for_edits(messages: list[dict[str, str]]) -> bool:
+    """Whether the answer is to be sections instead of a whole file."""
+    return any(message["role"] == "user" and "<<<<<<< SEARCH" in message["content"] for message in messages)
+
+
+def sections(old: str, new: str) -> str:
+    """SEARCH/REPLACE sections that turn one text into another, each with enough lines around it to occur once."""
+    before, after = old.split("\n"), new.split("\n")
+    written = []
+    for tag, start, stop, from_, to in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        low, high = start, max(stop, start + 1)
+        while sum(before[i : i + high - low] == before[low:high] for i in range(len(before))) > 1:
+            low = max(0, low - 1)
+        new_lines = [*before[low:start], *after[from_:to], *before[stop:high]]
+        written += ["<<<<<<< SEARCH", *before[low:high], "=======", *new_lines, ">>>>>>> REPLACE"]
+    return "\n".join(written) + "\n"
 
 
 def edited(code: str, rng: random.Random) -> tuple[str, str]:
@@ -140,32 +202,131 @@ def joined(first: str, second: str, rng: random.Random) -> tuple[str, str]:
     return edited(first, rng)
 
 
-def _written(request: dict[str, Any], seed: int) -> tuple[str, str]:
-    messages = request["messages"]
+def _written(messages: list[dict[str, str]], seed: int) -> tuple[str, str]:
     parents = parents_in(messages)
     rng = _rng(seed, "\n".join(message["content"] for message in messages))
     if len(parents) > 1:
         return joined(parents[0], parents[1], rng)
-    return edited(parents[0], rng)
+    if parents:
+        return edited(parents[0], rng)
+    code, _ = edited(example_in(messages), rng)
+    return code, "an idea of its own"
 
 
 # --- Answering ------------------------------------------------------------------------------------------------------
 
 
 def completion(content: str | None, *, finish: str = "stop", usage: Any = None, **message: Any) -> Answer:
-    """A chat completion."""
+    """What the model says; how it is written down depends on the dialect."""
+    return Answer(content=Said(content, finish, usage, message))
+
+
+def _as_chat(said: Said, prompt_tokens: int) -> dict[str, Any]:
     document: dict[str, Any] = {
         "id": "chatcmpl-scripted",
         "object": "chat.completion",
         "model": "scripted",
         "choices": [
-            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
+            {
+                "index": 0,
+                "finish_reason": said.finish,
+                "message": {"role": "assistant", "content": said.content, **said.message},
+            }
         ],
-        "usage": usage or {"prompt_tokens": 1200, "completion_tokens": len(content or "") // 4 + 1, "total_tokens": 0},
+        "usage": said.usage or {"prompt_tokens": prompt_tokens, "completion_tokens": _length(said), "total_tokens": 0},
     }
-    if usage == "none":
+    if said.usage == "none":
         del document["usage"]
-    return _json(200, document)
+    return document
+
+
+def _as_response(said: Said, prompt_tokens: int) -> dict[str, Any]:
+    part = {"type": "output_text", "text": said.content or "", "annotations": []}
+    if said.message.get("refusal"):
+        part = {"type": "refusal", "refusal": said.message["refusal"]}
+    output: list[dict[str, Any]] = [{"type": "reasoning", "summary": []}]
+    if said.finish == "tool_calls":
+        output.append({"type": "function_call", "name": "run", "arguments": "{}", "call_id": "c"})
+    elif said.content is not None or "refusal" in said.message:
+        output.append({"type": "message", "role": "assistant", "content": [part]})
+    status = {"stop": "completed", "tool_calls": "completed", "length": "incomplete", "content_filter": "incomplete"}
+    reasons = {"length": "max_output_tokens", "content_filter": "content_filter"}
+    return {
+        "id": "resp_scripted",
+        "object": "response",
+        "status": status.get(said.finish, said.finish),
+        "incomplete_details": {"reason": reasons[said.finish]} if said.finish in reasons else None,
+        "error": None,
+        "output": output,
+        **_usage(said, prompt_tokens, "input_tokens", "output_tokens"),
+    }
+
+
+def _as_message(said: Said, prompt_tokens: int) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": "```python\nx = 1\n```", "signature": "s"}]
+    if said.content is not None:
+        blocks.append({"type": "text", "text": said.content})
+    if said.finish == "tool_calls":
+        blocks.append({"type": "tool_use", "id": "t", "name": "run", "input": {}})
+    reasons = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal", "tool_calls": "tool_use"}
+    return {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "stop_reason": "refusal" if said.message.get("refusal") else reasons.get(said.finish, said.finish),
+        "content": blocks,
+        **_usage(said, prompt_tokens, "input_tokens", "output_tokens"),
+    }
+
+
+def _as_ollama(said: Said, prompt_tokens: int) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "model": "scripted",
+        "message": {"role": "assistant", "content": said.content or said.message.get("refusal") or ""},
+        "done": True,
+        "done_reason": "stop" if said.finish == "tool_calls" else said.finish,
+    }
+    if said.finish == "tool_calls":
+        document["message"]["tool_calls"] = [{"function": {"name": "run", "arguments": {}}}]
+    counts = _usage(said, prompt_tokens, "prompt_eval_count", "eval_count")
+    return document | (counts.get("usage") or {})
+
+
+def _usage(said: Said, prompt_tokens: int, prompt: str, answer: str) -> dict[str, Any]:
+    if said.usage == "none":
+        return {}
+    claim = said.usage or {"prompt_tokens": prompt_tokens, "completion_tokens": _length(said)}
+    return {"usage": {prompt: claim["prompt_tokens"], answer: claim["completion_tokens"]}}
+
+
+def _length(said: Said) -> int:
+    return len(said.content or "") // 4 + 1
+
+
+def _as_error(trouble: Trouble, path: str) -> dict[str, Any]:
+    if path == "/api/chat":
+        return {"error": trouble.message}
+    error = {"message": trouble.message, "type": trouble.kind, "code": trouble.code}
+    return {"type": "error", "error": error, "request_id": "r"} if path == "/v1/messages" else {"error": error}
+
+
+_SPEAK: dict[str, Callable[[Said, int], dict[str, Any]]] = {
+    "/v1/chat/completions": _as_chat,
+    "/v1/responses": _as_response,
+    "/v1/messages": _as_message,
+    "/api/chat": _as_ollama,
+}
+
+
+def rendered(answer: Answer, path: str, prompt_tokens: int = 1200) -> Answer:
+    """The answer in the dialect of the path it was asked on."""
+    if isinstance(answer.content, Said):
+        answer.body = json.dumps(_SPEAK[path](answer.content, prompt_tokens)).encode()
+    elif isinstance(answer.content, Trouble):
+        answer.body = json.dumps(_as_error(answer.content, path)).encode()
+    if answer.alter is not None:
+        answer.body = answer.alter(answer.body)
+    return answer
 
 
 def _json(status: int, document: Any, **headers: str) -> Answer:
@@ -175,7 +336,11 @@ def _json(status: int, document: Any, **headers: str) -> Answer:
 
 
 def _error(status: int, message: str, *, code: Any = None, kind: str = "error", **headers: str) -> Answer:
-    return _json(status, {"error": {"message": message, "type": kind, "code": code}}, **headers)
+    return Answer(
+        status=status,
+        content=Trouble(message, code, kind),
+        headers={k.replace("_", "-"): v for k, v in headers.items()},
+    )
 
 
 def answer_text(code: str, note: str) -> str:
@@ -187,24 +352,39 @@ def _limit(**headers: str) -> Answer:
     return _error(429, "Rate limit reached", code="rate_limit_exceeded", kind="requests", **headers)
 
 
-def _respond(mode: str, request: dict[str, Any], seed: int, authorization: str | None) -> Answer:
+def _respond(mode: str, body: dict[str, Any], seed: int, key: str | None) -> Answer:
     """The answer of one mode. Modes that need the strategy write it; the others do not look at the question."""
     if mode in _PLAIN:
         return _PLAIN[mode]()
     if mode == "key-echo":
-        return _error(401, f"Incorrect API key provided: {authorization}", code="invalid_api_key")
-    was_sent_back = any(message["role"] == "assistant" for message in request["messages"])
+        return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
+    messages = turns_of(body)
+    was_sent_back = any(message["role"] == "assistant" for message in messages)
+    shown = (parents_in(messages) or [example_in(messages)])[0]
     if mode == "duplicate":
-        return completion(answer_text(parents_in(request["messages"])[0], "the same again"))
-    code, note = _written(request, seed)
+        return completion(answer_text(shown, "the same again"))
+    code, note = _written(messages, seed)
     if mode == "violating" and not was_sent_back:
-        return completion(answer_text(f"import os\n{code}", note))
-    if mode == "raising":
-        return completion(answer_text(code if was_sent_back else raising(code), note))
-    if mode == "stubborn":
-        return completion(answer_text(f"import os\n{code}", note))
-    return _WRITTEN[mode](code, note)
+        code = f"import os\n{code}"
+    elif mode == "raising" and not was_sent_back:
+        code = raising(code)
+    elif mode == "stubborn":
+        code = f"import os\n{code}"
+    if not asks_for_edits(messages):
+        return _WRITTEN.get(mode, _WRITTEN[EDIT])(code, note)
+    block = sections(shown, code)
+    if mode in _EDITED:
+        block = _EDITED[mode](block)
+    return _WRITTEN.get(mode, _WRITTEN[EDIT])(block, note)
 
+
+_EDITED: dict[str, Callable[[str], str]] = {
+    "search-miss": lambda block: block.replace("<<<<<<< SEARCH\n", "<<<<<<< SEARCH\n#", 1),
+    "search-blank": lambda _: "<<<<<<< SEARCH\n\n=======\n# gap\n>>>>>>> REPLACE\n",
+    "marker-in-code": lambda block: block.replace("=======\n", "=======\n=======\n", 1),
+    "edit-noop": lambda block: re.sub(r"=======\n.*?>>>>>>> REPLACE", lambda _: "", block, flags=re.DOTALL),
+}  # fmt: skip
+"""What goes wrong with sections; where a whole file is asked for, these modes answer as they should."""
 
 _PLAIN: dict[str, Callable[[], Answer]] = {
     "429-seconds": lambda: _limit(retry_after=str(RETRY_AFTER_S)),
@@ -231,7 +411,7 @@ _PLAIN: dict[str, Callable[[], Answer]] = {
     "html": lambda: Answer(body=_PAGE, headers={"content-type": "text/html"}),
     "error-200": lambda: _error(200, "Provider returned error", code=502),
     "error-200-quota": lambda: _error(200, "no credits", code="insufficient_quota"),
-    "compressed": lambda: Answer(body=gzip.compress(completion("hello").body), headers={"content-encoding": "gzip"}),
+    "compressed": lambda: Answer(content=Said("hello"), alter=gzip.compress, headers={"content-encoding": "gzip"}),
     "deep": lambda: Answer(body=b"[" * 100_000),
     "not-json": lambda: Answer(body=b"upstream connect error or disconnect"),
     "length": lambda: completion("HYPOTHESIS: shorter\n\n```python\nclass Half(Strategy):\n    def on_bar(self, bar):", finish="length"),
@@ -255,18 +435,35 @@ _WRITTEN: dict[str, Callable[[str, str], Answer]] = {
     "curly-quotes": lambda code, note: completion(answer_text(code.replace("'", "\u2018") + "# \u201cdone\u201d\n", note)),
     "thinking": lambda code, note: completion(f"<think>\n```python\nx = 1\n```\n</think>\n{answer_text(code, note)}"),
     "long-note": lambda code, note: completion(answer_text(code, f"{note} \u202e" + "very " * 200)),
-    "cut-json": lambda code, note: Answer(body=completion(answer_text(code, note)).body[:-40]),
-    "reset": lambda code, note: Answer(body=completion(answer_text(code, note)).body, sends=_reset),
-    "drip": lambda code, note: Answer(body=completion(answer_text(code, note)).body, sends=_drip),
+    "prose-around": lambda code, note: completion(f"Certainly! Here it is.\n\n{answer_text(code, note)}\nLet me know whether it helps."),
+    "tilde-fence": lambda code, note: completion(f"HYPOTHESIS: {note}\n\n~~~python\n{code}~~~\n"),
+    "long-fence": lambda code, note: completion(f"HYPOTHESIS: {note}\n\n````python\n# ```\n{code}````\n"),
+    "double-fence": lambda code, note: completion(f"```python\n{answer_text(code, note)}```\n"),
+    "nbsp": lambda code, note: completion(answer_text(code.replace("    ", "\u00a0   ", 1), note)),
+    "zero-width": lambda code, note: completion(answer_text(code.replace("self", "se\u200blf", 1), note)),
+    "bom": lambda code, note: completion(answer_text(f"\ufeff{code}", note)),
+    "crlf": lambda code, note: completion(answer_text(code, note).replace("\n", "\r\n")),
+    "tabs": lambda code, note: completion(answer_text(code.replace("    ", "\t"), note)),
+    "other-model": lambda code, note: completion(answer_text(code, note), model="another-model"),
+    "slow": lambda code, note: Answer(content=Said(answer_text(code, note)), sends=_slow),
+    "cut-json": lambda code, note: Answer(content=Said(answer_text(code, note)), alter=lambda body: body[:-40]),
+    "reset": lambda code, note: Answer(content=Said(answer_text(code, note)), sends=_reset),
+    "drip": lambda code, note: Answer(content=Said(answer_text(code, note)), sends=_drip),
     "huge": lambda code, note: Answer(sends=_flood),
 }  # fmt: skip
 
-MODES = (*_PLAIN, *_WRITTEN, "key-echo", "duplicate", "violating", "raising", "stubborn")
+MODES = (*_PLAIN, *_WRITTEN, *_EDITED, "key-echo", "duplicate", "violating", "raising", "stubborn", "cut-prompt")
 
 
 def _hang(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
     handler.server.closing.wait(60)
     handler.close_connection = True
+
+
+def _slow(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
+    handler.server.closing.wait(0.3)
+    _head(handler, answer, len(answer.body))
+    handler.wfile.write(answer.body)
 
 
 def _reset(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
@@ -313,7 +510,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        answer = self.server.scripted.answer(self.path, self.headers.get("authorization"), body)
+        key = self.headers.get("authorization") or self.headers.get("x-api-key")
+        answer = self.server.scripted.answer(self.path, key, body)
         # A client that gave up is what several of the modes are for.
         with contextlib.suppress(ConnectionError):
             if answer.sends is not None:
@@ -360,9 +558,14 @@ class ScriptedServer:
         self._thread.start()
 
     @property
+    def address(self) -> str:
+        """Without a path: what goes into a profile of dialect ``ollama``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
     def base_url(self) -> str:
-        """What goes into a profile."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        """What goes into a profile of any other dialect."""
+        return f"{self.address}/v1"
 
     def answer(self, path: str, authorization: str | None, body: dict[str, Any]) -> Answer:
         """Decide on one request, and remember it."""
@@ -370,11 +573,15 @@ class ScriptedServer:
         with self._lock:
             mode = self.plan.popleft() if self.plan else named or EDIT
             self.seen.append(Seen(path, authorization, body, mode))
-        if path != "/v1/chat/completions":
-            return _error(404, "no such path")
-        if self._key is not None and authorization != f"Bearer {self._key}":
-            return _error(401, "Incorrect API key provided", code="invalid_api_key")
-        return _respond(mode, body, self._seed, authorization)
+        if path not in _SPEAK:
+            return rendered(_error(404, "no such path"), path)
+        if self._key is not None and self.seen[-1].key != self._key:
+            return rendered(_error(401, "Incorrect API key provided", code="invalid_api_key"), path)
+        # The last dialect's client holds the count against its own estimate; the others get one that tests know.
+        prompt_tokens = len(json.dumps(body)) // 4 if path == "/api/chat" else 1200
+        return rendered(
+            _respond(mode, body, self._seed, authorization), path, 1 if mode == "cut-prompt" else prompt_tokens
+        )
 
     def close(self) -> None:
         """Stop, and let go of everybody who still waits."""

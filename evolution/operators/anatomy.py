@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+Node = TypeVar("Node", bound=ast.AST)
 
 API_ATTRIBUTES = frozenset({
     "indicator", "need", "history", "buy", "sell", "close", "target", "cancel", "submit", "open_orders", "log",
@@ -80,13 +82,6 @@ class Anatomy:
         """Every method in which conditions and sizes may vary: all but construction and declaration."""
         return (method for name, method in self.methods.items() if name not in {"__init__", "on_start"})
 
-    def method_of(self, node: ast.AST) -> ast.FunctionDef | None:
-        """The method that holds a node."""
-        for method in self.methods.values():
-            if any(inner is node for inner in ast.walk(method)):
-                return method
-        return None
-
 
 def dissect(tree: ast.Module, class_name: str) -> Anatomy | None:
     """The anatomy of a class of the tree; None when the tree has no such class."""
@@ -138,6 +133,11 @@ def keyword(call: ast.Call, name: str) -> ast.keyword | None:
     return next((word for word in call.keywords if word.arg == name), None)
 
 
+def clone(node: Node) -> Node:
+    """A deep copy without positions. ``copy.deepcopy`` would need three times the stack for a tree at the depth limit."""
+    return type(node)(**{name: _cloned(value) for name, value in ast.iter_fields(node)})
+
+
 def fresh_name(wanted: str, taken: set[str]) -> str:
     """The wanted name, or the first of ``wanted_2``, ``wanted_3``, ... that is not taken.
 
@@ -160,6 +160,12 @@ def all_names(tree: ast.AST) -> set[str]:
             if isinstance(value, str):
                 names.add(value)
     return names
+
+
+def _cloned(value: object) -> object:
+    if isinstance(value, list):
+        return [clone(item) if isinstance(item, ast.AST) else item for item in value]
+    return clone(value) if isinstance(value, ast.AST) else value
 
 
 def _parameter(statement: ast.stmt) -> Parameter | None:

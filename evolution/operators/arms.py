@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evolution.operators.anatomy import own_attribute
-from evolution.operators.conditions import Role, orders, role_of
+from evolution.operators.conditions import Role, is_guard, orders, role_of
 
 if TYPE_CHECKING:
     from evolution.operators.anatomy import Anatomy
@@ -20,70 +20,91 @@ class Arm:
     """One branch of an ``if`` chain that stands directly in ``on_bar`` and holds orders."""
 
     role: Role | None
-    """None when its orders both open and close."""
+    """None when it has no orders, or both kinds."""
     test: ast.expr | None
-    """None when the branch is an ``else`` whose condition cannot be put into one word."""
+    """None for an ``else``."""
+    alone: ast.expr | None
+    """What it has to be tested for outside of its chain: its own test and the guards in front of it failing; None for an
+    ``else`` behind a test of the market."""
     body: list[ast.stmt]
     chain: ast.If
     """The statement in ``on_bar`` that it belongs to."""
 
+    @property
+    def has_orders(self) -> bool:
+        """Whether it asks for anything."""
+        return any(order for statement in self.body for order in orders(statement))
+
 
 def find_arms(anatomy: Anatomy) -> list[Arm]:
-    """All arms in source order. Branches without orders are no arms, unless their chain has others."""
+    """All branches of the chains that hold orders, in source order."""
     found = []
     for statement in anatomy.on_bar.body if anatomy.on_bar else ():
-        if isinstance(statement, ast.If) and any(orders(statement)):
-            found += _chain(statement)
+        if isinstance(statement, ast.If) and any(orders(statement)) and anatomy.on_bar:
+            found += _chain(statement, anatomy.on_bar)
     return found
 
 
-def rebuild(branches: list[Arm]) -> ast.If:
-    """One ``if`` / ``elif`` chain from arms with tests, in order."""
-    first, *rest = branches
-    test = first.test if first.test is not None else ast.Constant(value=True)
-    return ast.If(test, first.body, [rebuild(rest)] if rest else [])
+def rebuild(arms: list[Arm]) -> list[ast.stmt]:
+    """One ``if`` / ``elif`` / ``else`` chain of arms in order, as a block. Only the last may be an ``else``."""
+    if not arms:
+        return []
+    first, *rest = arms
+    if first.test is None:
+        return first.body
+    return [ast.If(first.test, first.body, rebuild(rest))]
 
 
-def _chain(start: ast.If) -> list[Arm]:
+def _chain(start: ast.If, method: ast.FunctionDef) -> list[Arm]:
     arms: list[Arm] = []
-    tests: list[ast.expr] = []
+    before: list[ast.expr] = []
     node = start
     while True:
-        arms.append(Arm(_role(node.test, node.body), node.test, node.body, start))
-        tests.append(node.test)
+        arms.append(_arm(node.test, node.body, before, start, method))
+        before.append(node.test)
         if len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
             node = node.orelse[0]
             continue
         if node.orelse:
-            alone = len(tests) == 1 and _position_role(tests[0]) is not None
-            test = ast.UnaryOp(ast.Not(), tests[0]) if alone and _is_bare(tests[0]) else None
-            arms.append(Arm(_role(test, node.orelse), test, node.orelse, start))
+            arms.append(_arm(None, node.orelse, before, start, method))
         return arms
 
 
+def _arm(
+    test: ast.expr | None, body: list[ast.stmt], before: list[ast.expr], chain: ast.If, method: ast.FunctionDef
+) -> Arm:
+    failed: list[ast.expr] = [ast.UnaryOp(ast.Not(), other) for other in before if is_guard(other, method)]
+    alone = test
+    if test is None:
+        alone = _all(failed) if failed and len(failed) == len(before) else None
+    elif failed and position_role(test) is None:
+        alone = _all([*failed, test])
+    return Arm(_role(alone, body), test, alone, body, chain)
+
+
+def _all(parts: list[ast.expr]) -> ast.expr:
+    return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
+
+
 def _role(test: ast.expr | None, body: list[ast.stmt]) -> Role | None:
-    held = _position_role(test) if test is not None else None
     does = role_of(body)
-    if held is Role.EXIT and does is Role.ENTRY and not _mentions(test, "short"):
+    if not any(order for statement in body for order in orders(statement)):
         return None
-    return held if held is not None and any(orders(ast.Module(body, []))) else does
+    held = position_role(test) if test is not None else None
+    if held is Role.EXIT and does is Role.ENTRY:
+        # Buying while something is held: covering a short is an exit, adding to a long is neither.
+        return Role.EXIT if any(own_attribute(node) == "short" for node in ast.walk(test or ast.Pass())) else None
+    return held or does
 
 
-def _position_role(test: ast.expr | None) -> Role | None:
+def position_role(test: ast.expr) -> Role | None:
     """What a test on the position allows: opening when flat, closing when not."""
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     for part in parts:
-        negated = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
-        bare = part.operand if isinstance(part, ast.UnaryOp) and negated else part
-        name = own_attribute(bare) if bare is not None else None
+        bare, flat = part, True
+        while isinstance(bare, ast.UnaryOp) and isinstance(bare.op, ast.Not):
+            bare, flat = bare.operand, not flat
+        name = own_attribute(bare)
         if name in _POSITION:
-            return Role.ENTRY if (name == "flat") != negated else Role.EXIT
+            return Role.ENTRY if (name == "flat") == flat else Role.EXIT
     return None
-
-
-def _is_bare(test: ast.expr) -> bool:
-    return own_attribute(test.operand if isinstance(test, ast.UnaryOp) else test) is not None
-
-
-def _mentions(test: ast.expr | None, name: str) -> bool:
-    return test is not None and any(own_attribute(node) == name for node in ast.walk(test))

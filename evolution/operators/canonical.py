@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from evolution.operators.anatomy import clone
+from evolution.operators.printing import UnprintableError, print_tree
 from gates.scan import Scanned, scan
 
 if TYPE_CHECKING:
     from runtime.source import StrategySource
-
-Node = TypeVar("Node", bound=ast.AST)
 
 CLASS_NAME = "Candidate"
 """What every strategy class is called in the normal form."""
@@ -37,24 +37,29 @@ def canonical_hash(source: StrategySource) -> str:
     scanned = scan(source)
     if not isinstance(scanned, Scanned):
         return _digest("bytes", source.sha256)
-    return hash_tree(scanned.tree, scanned.class_name)
+    return hash_tree(without_docstrings(scanned.tree), scanned.class_name)
 
 
 def canonical_text(source: StrategySource) -> str:
     """The strategy without docstrings and comments, evenly formatted: what prompts show. Keeps the class's own name.
+
+    A source with an f-string that cannot be written evenly is shown as it is.
 
     Raises:
         ValueError: gate one refuses the source; nothing is unparsed before that gate.
     """
     scanned = scan(source)
     if isinstance(scanned, Scanned):
-        return unparse(without_docstrings(scanned.tree))
+        try:
+            return unparse(without_docstrings(scanned.tree))
+        except UnprintableError:
+            return source.text
     raise ValueError(f"no canonical text for {source.sha256[:12]}: {scanned.reason}")
 
 
 def hash_tree(tree: ast.Module, class_name: str) -> str:
-    """``canonical_hash`` for a tree at hand."""
-    return _digest("tree", shape(without_docstrings(tree), class_name=class_name))
+    """``canonical_hash`` for a tree at hand that has no docstrings."""
+    return _digest("tree", shape(tree, class_name=class_name))
 
 
 def shape(node: object, *, class_name: str | None = None) -> str:
@@ -88,20 +93,13 @@ def without_docstrings(tree: ast.Module) -> ast.Module:
     return stripped
 
 
-def clone(node: Node) -> Node:
-    """A deep copy without positions. ``copy.deepcopy`` would need three times the stack for a tree at the depth limit."""
-    return type(node)(**{name: _cloned(value) for name, value in ast.iter_fields(node)})
-
-
 def unparse(tree: ast.Module) -> str:
-    """The text of a tree that gate one has admitted, or that was made from one."""
-    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    """The text of a tree that gate one has admitted, for those who change it before they show it.
 
-
-def _cloned(value: object) -> object:
-    if isinstance(value, list):
-        return [clone(item) if isinstance(item, ast.AST) else item for item in value]
-    return clone(value) if isinstance(value, ast.AST) else value
+    Raises:
+        UnprintableError: see ``evolution.operators.printing``.
+    """
+    return print_tree(tree)
 
 
 def _is_text(statement: ast.stmt) -> bool:

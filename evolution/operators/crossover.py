@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evolution.operators.anatomy import dissect
 from evolution.operators.arms import Arm, rebuild
-from evolution.operators.conditions import Role, crossing, decisions, is_guard, orders
+from evolution.operators.conditions import Role, crossing, decisions, is_guard
+from evolution.operators.printing import print_tree
 from evolution.operators.prune import prune
 from evolution.operators.signals import insert_at
 from evolution.operators.symbols import SymbolTable, symbol_table
@@ -81,11 +82,8 @@ def _atoms(signal: ast.expr, site: Decision) -> list[ast.expr]:
 
 
 def _is_separable(table: SymbolTable) -> bool:
-    """Whether every branch with orders either opens or closes, under a condition that can be written down."""
-    return all(
-        arm.test is not None and (arm.role is not None or not any(orders(ast.Module(arm.body, []))))
-        for arm in table.arms
-    )
+    """Whether every branch with orders either opens or closes."""
+    return all(arm.role is not None or not arm.has_orders for arm in table.arms)
 
 
 def _leaves_early(table: SymbolTable) -> bool:
@@ -102,11 +100,14 @@ def _leaves_early(table: SymbolTable) -> bool:
 
 
 def _move(host: SymbolTable, donor: SymbolTable, given: list[Arm]) -> list[Arm] | None:
-    pieces = [ast.If(arm.test or ast.Constant(value=True), arm.body, []) for arm in given]
+    tests = [arm.alone for arm in given if arm.alone is not None]
+    if len(tests) < len(given):
+        return None
+    pieces = [ast.If(test, arm.body, []) for test, arm in zip(tests, given, strict=True)]
     moved = transplant(host, donor, pieces)
     if moved is None:
         return None
-    return [Arm(arm.role, piece.test, piece.body, piece) for arm, piece in zip(given, moved, strict=True)]
+    return [Arm(arm.role, new.test, new.test, new.body, new) for arm, new in zip(given, moved, strict=True)]
 
 
 def _without(host: SymbolTable, role: Role) -> SymbolTable | None:
@@ -115,7 +116,7 @@ def _without(host: SymbolTable, role: Role) -> SymbolTable | None:
     for chain in {id(arm.chain): arm.chain for arm in host.arms}.values():
         kept = [arm for arm in host.arms if arm.chain is chain and arm.role is not role]
         row = next(row for row, node in enumerate(body) if node is chain)
-        body[row : row + 1] = [rebuild(kept)] if kept else []
+        body[row : row + 1] = rebuild(_closed(kept))
     prune(host.anatomy.tree, host.anatomy.body.name)
     anatomy = dissect(host.anatomy.tree, host.anatomy.body.name)
     return symbol_table(anatomy) if anatomy else None
@@ -127,9 +128,14 @@ def _add(host: SymbolTable, moved: list[Arm], role: Role) -> None:
     chain = host.arms[-1].chain
     kept = [arm for arm in host.arms if arm.chain is chain]
     row = next(row for row, node in enumerate(body) if node is chain)
-    body[row] = rebuild([*moved, *kept] if role is Role.ENTRY else [*kept, *moved])
+    body[row : row + 1] = rebuild([*moved, *kept] if role is Role.ENTRY else [*_closed(kept), *moved])
+
+
+def _closed(arms: list[Arm]) -> list[Arm]:
+    """The same arms with an ``else`` written as a test, so that others may be taken away or come behind."""
+    return [replace(arm, test=arm.alone or ast.Constant(value=True)) if arm.test is None else arm for arm in arms]
 
 
 def _summary(arms: list[Arm]) -> str:
-    text = " / ".join(ast.unparse(arm.test) for arm in arms if arm.test is not None)
+    text = " / ".join(print_tree(arm.test) for arm in arms if arm.test is not None)
     return text if len(text) <= 160 else f"{text[:157]}..."

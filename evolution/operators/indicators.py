@@ -19,6 +19,7 @@ from evolution.operators.anatomy import (
 )
 from evolution.operators.atoms import compared, series_pairs
 from evolution.operators.conditions import comparisons
+from evolution.operators.printing import print_tree
 from evolution.operators.scales import family_of
 from evolution.operators.signals import insert
 from evolution.operators.transplant import hook_of
@@ -104,9 +105,9 @@ class SourceSwap:
             return None
         site = rng.choice(sites)
         if isinstance(site, ast.Attribute):
-            before = ast.unparse(site)
+            before = print_tree(site)
             site.attr = rng.choice([name for name in PRICE_FIELDS if name != site.attr])
-            return f"{before} -> {ast.unparse(site)} in a comparison"
+            return f"{before} -> {print_tree(site)} in a comparison"
         old = site.source or "close"
         new = rng.choice([name for name in _PRICE_SOURCES if name != old])
         rest = [word for word in site.call.keywords if word.arg != "source"]

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def prune(tree: ast.Module, class_name: str) -> None:
-    """Remove dead parts of the tree in place, until none is left.
+def prune(tree: ast.Module, class_name: str) -> bool:
+    """Remove dead parts of the tree in place, until none is left; say whether there were any.
 
     Only what cannot act is removed: a value with a call in it stays, unless the call is ``param`` or
     ``self.indicator``. Removing a declaration can shorten the warm-up.
     """
-    while _prune_once(tree, class_name):
+    changed = _prune_once(tree, class_name)
+    while changed and _prune_once(tree, class_name):
         pass
+    return changed
 
 
 def _prune_once(tree: ast.Module, class_name: str) -> bool:
@@ -47,7 +49,7 @@ def _prune_method(method: ast.FunctionDef, attributes: set[str]) -> bool:
                 | ast.AugAssign(target=ast.Attribute() as target, value=value)
             ):
                 return own_attribute(target) is None or target.attr in attributes or _acts(value)
-            case ast.If(test=test, body=[], orelse=[]):
+            case ast.If(test=test, body=[] | [ast.Pass()], orelse=[]):
                 return _acts(test)
         return True
 

@@ -120,7 +120,8 @@ def declared_scale(declaration: Declaration) -> Scale | None:
     if family is None:
         return _LONERS.get(name)
     if declaration.source == "volume":
-        return Scale.VOLUME if family.name in _FOLLOWS_SOURCE else None
+        unitless = family.scale in {Scale.LEVEL, Scale.SWING, Scale.PERCENT}
+        return Scale.VOLUME if family.name in _FOLLOWS_SOURCE else family.scale if unitless else None
     return family.scale
 
 

@@ -17,6 +17,7 @@ from evolution.operators.conditions import (
     decisions,
     is_guard,
 )
+from evolution.operators.printing import print_tree
 
 if TYPE_CHECKING:
     import random
@@ -47,9 +48,9 @@ class ComparatorFlip:
         if not sites:
             return None
         site = rng.choice(sites)
-        before = ast.unparse(site)
+        before = print_tree(site)
         _turn(site)
-        return f"{before} -> {ast.unparse(site)}"
+        return f"{before} -> {print_tree(site)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class BooleanFlip:
             site.decide([ast.BoolOp(ast.Or(), site.signals)])
             return f"{site.role.value} signals joined by or"
         site.op = ast.And() if isinstance(site.op, ast.Or) else ast.Or()
-        return f"joined by {'and' if isinstance(site.op, ast.And) else 'or'}: {ast.unparse(site)}"
+        return f"joined by {'and' if isinstance(site.op, ast.And) else 'or'}: {print_tree(site)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class ConditionDelete:
             inner.values = kept
         else:
             site.decide(kept)
-        return f"{site.role.value} signal dropped: {ast.unparse(dropped)}"
+        return f"{site.role.value} signal dropped: {print_tree(dropped)}"
 
 
 def insert(anatomy: Anatomy, atom: ast.expr | None, rng: random.Random) -> str | None:
@@ -158,7 +159,7 @@ def insert_at(site: Decision, atom: ast.expr, rng: random.Random) -> str | None:
         site.decide([ast.BoolOp(ast.Or(), [*values, atom])])
     else:
         site.decide([*site.signals, atom])
-    return f"{site.role.value} {'or' if looser else 'and'} {ast.unparse(atom)}"
+    return f"{site.role.value} {'or' if looser else 'and'} {print_tree(atom)}"
 
 
 def _atoms(site: Decision) -> int:

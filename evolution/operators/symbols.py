@@ -110,7 +110,7 @@ def _definitions(anatomy: Anatomy, arms: list[Arm]) -> Iterator[Definition]:
             own = {Symbol(Kind.OWN, statement.name), *_stores(statement)}
             yield Definition(Place.METHOD, statement, frozenset(own))
         elif not isinstance(statement, ast.FunctionDef):
-            names = _stored_names(statement)
+            names = stored_names(statement)
             yield Definition(Place.CLASS, statement, frozenset(Symbol(Kind.OWN, name) for name in names))
     for hook, place in (
         ("__init__", Place.OPENING),
@@ -121,7 +121,7 @@ def _definitions(anatomy: Anatomy, arms: list[Arm]) -> Iterator[Definition]:
         for statement in anatomy.methods[hook].body if hook in anatomy.methods else ():
             yield Definition(place, statement, frozenset(_stores(statement)))
     chains = {id(arm.chain) for arm in arms}
-    local = frozenset(_stored_names(anatomy.on_bar)) if anatomy.on_bar else frozenset()
+    local = frozenset(stored_names(anatomy.on_bar)) if anatomy.on_bar else frozenset()
     for statement in anatomy.on_bar.body if anatomy.on_bar else ():
         if id(statement) not in chains:
             yield Definition(Place.BAR, statement, frozenset(_stores(statement, local)))
@@ -161,14 +161,15 @@ def _module_names(statement: ast.stmt) -> list[str]:
             return [name]
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             return [alias.asname or alias.name for alias in aliases]
-    return _stored_names(statement)
+    return stored_names(statement)
 
 
-def _stored_names(root: ast.AST) -> list[str]:
+def stored_names(root: ast.AST) -> list[str]:
+    """Plain names that are set under a node."""
     return [node.id for node in ast.walk(root) if isinstance(node, ast.Name) and _is_store(node)]
 
 
 def bound_names(node: ast.AST) -> set[str]:
     """Names that a function binds for itself."""
     arguments = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
-    return arguments.union(_stored_names(node))
+    return arguments.union(stored_names(node))

@@ -11,10 +11,18 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from evolution.operators.anatomy import HOOKS, all_names, fresh_name, own_attribute
-from evolution.operators.canonical import clone
+from evolution.operators.anatomy import HOOKS, all_names, clone, fresh_name, own_attribute
 from evolution.operators.conditions import orders
-from evolution.operators.symbols import ARM_PLACES, Definition, Kind, Place, Symbol, SymbolTable, bound_names
+from evolution.operators.symbols import (
+    ARM_PLACES,
+    Definition,
+    Kind,
+    Place,
+    Symbol,
+    SymbolTable,
+    bound_names,
+    stored_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +50,7 @@ def transplant(host: SymbolTable, donor: SymbolTable, pieces: Sequence[Node]) ->
         something that they need cannot be moved (the host's tree is then untouched).
     """
     closure = _closure(donor, pieces)
-    if closure is None or host.anatomy.on_bar is None:
+    if closure is None or host.anatomy.on_bar is None or not _has_room(host, donor, closure):
         return None
     shared = _shared(host, donor, closure)
     names = _renamed(host, donor, closure, shared)
@@ -54,7 +62,8 @@ def transplant(host: SymbolTable, donor: SymbolTable, pieces: Sequence[Node]) ->
 
 
 def _closure(donor: SymbolTable, pieces: Sequence[ast.AST]) -> Closure | None:
-    closure = Closure()
+    own_locals = [Symbol(Kind.LOCAL, name) for piece in pieces for name in stored_names(piece)]
+    closure = Closure(symbols=dict.fromkeys(own_locals))
     inside = {id(node) for piece in pieces for node in ast.walk(piece)}
     queue = [(piece, "on_bar") for piece in pieces]
     while queue:
@@ -62,7 +71,7 @@ def _closure(donor: SymbolTable, pieces: Sequence[ast.AST]) -> Closure | None:
         if not _is_self_contained(donor, node, hook):
             return None
         for symbol in donor.references(node, in_on_bar=hook == "on_bar"):
-            if symbol in closure.symbols:
+            if symbol in closure.symbols and symbol not in own_locals:
                 continue
             found = [definition for definition in donor.of(symbol) if id(definition.statement) not in inside]
             if any(definition.place is Place.ELSEWHERE for definition in found):
@@ -77,6 +86,14 @@ def _closure(donor: SymbolTable, pieces: Sequence[ast.AST]) -> Closure | None:
         if not queue:
             queue += _warm_up_guards(donor, closure)
     return closure
+
+
+def _has_room(host: SymbolTable, donor: SymbolTable, closure: Closure) -> bool:
+    """Whether the host has a place for everything, and gives no other meaning to an imported name."""
+    places = {ARM_PLACES[arm.role] for arm in host.arms if arm.role is not None}
+    homeless = any(found.place in ARM_PLACES.values() and found.place not in places for found in closure.definitions)
+    bound = bound_names(host.anatomy.tree)
+    return not homeless and not any(_is_import(donor, symbol) and symbol.name in bound for symbol in closure.symbols)
 
 
 def _warm_up_guards(donor: SymbolTable, closure: Closure) -> list[tuple[ast.AST, str]]:
@@ -107,7 +124,10 @@ def _hook(donor: SymbolTable, definition: Definition) -> str:
 
 
 def _is_self_contained(donor: SymbolTable, node: ast.AST, hook: str) -> bool:
-    """Whether a node uses no local of its method that is set outside of what can be moved."""
+    """Whether all that a node uses can be seen: no local that is set elsewhere, no ``self`` handed to somebody."""
+    named = {id(inner.value) for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
+    if any(isinstance(inner, ast.Name) and inner.id == "self" and id(inner) not in named for inner in ast.walk(node)):
+        return False
     method = donor.anatomy.methods.get(hook)
     if method is None:
         return True
@@ -153,7 +173,9 @@ def _renamed(host: SymbolTable, donor: SymbolTable, closure: Closure, shared: fr
 
 def _is_import(donor: SymbolTable, symbol: Symbol) -> bool:
     """Imports keep their names: the same seven modules mean the same everywhere."""
-    return all(isinstance(definition.statement, (ast.Import, ast.ImportFrom)) for definition in donor.of(symbol))
+    return symbol.kind is Kind.MODULE and all(
+        isinstance(definition.statement, (ast.Import, ast.ImportFrom)) for definition in donor.of(symbol)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.operators.anatomy import dissect
-from evolution.operators.canonical import clone, hash_tree, unparse, without_docstrings
+from evolution.operators.anatomy import clone, dissect
+from evolution.operators.canonical import hash_tree, without_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
 from evolution.operators.jitter import ConstantJitter, ParameterJitter
 from evolution.operators.orders import ExitEdit, SizeEdit
+from evolution.operators.printing import UnprintableError, print_tree
 from evolution.operators.prune import prune
 from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
 from gates.scan import Scanned, judge_contract, scan
@@ -114,6 +115,8 @@ def vary(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bo
         if strain is None:
             return NoVariation(reason=f"parent {parent.sha256[:12]} is no Python source that the gates admit")
         stock.append(strain)
+    if crossover and stock[0].hashes & stock[1].hashes:
+        return NoVariation(reason="the two parents are the same strategy")
     choices = [choice for choice in OPERATORS if choice.operator.arity == arity]
     weights = [choice.weight for choice in choices]
     for _ in range(ATTEMPTS):
@@ -128,31 +131,32 @@ def read(source: StrategySource) -> Strain | None:
     scanned = scan(source) if source.language is Language.PYTHON else None
     if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
         return None
-    whole = without_docstrings(scanned.tree)
-    trimmed = clone(whole)
-    prune(trimmed, scanned.class_name)
-    hashes = frozenset(hash_tree(tree, scanned.class_name) for tree in (whole, trimmed))
-    return Strain(trimmed, scanned.class_name, hashes, sum(1 for _ in ast.walk(whole)))
+    tree = without_docstrings(scanned.tree)
+    hashes, nodes = {hash_tree(tree, scanned.class_name)}, _size(tree)
+    if prune(tree, scanned.class_name):
+        hashes.add(hash_tree(tree, scanned.class_name))
+    return Strain(tree, scanned.class_name, frozenset(hashes), nodes)
 
 
 def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Variation | None:
     """One attempt of one operator; None when it found nothing to change or its child is no good.
 
-    No good is what equals a parent, is too large, declares more history than the engine gives, or fails what the gates read in its text (gate one, and gate three up to loading).
+    No good is what equals a parent, is too large, declares more history than the engine gives, or fails what the gates
+    read in its text (gate one, and gate three up to loading).
     """
     first = stock[0]
     copies = [dissect(clone(strain.tree), strain.class_name) for strain in stock]
     anatomies = [anatomy for anatomy in copies if anatomy is not None]
-    detail = operator.vary(anatomies, rng) if len(anatomies) == len(stock) == operator.arity else None
-    if detail is None:
+    if not len(anatomies) == len(stock) == operator.arity:
         return None
-    tree = anatomies[0].tree
-    prune(tree, first.class_name)
-    result = dissect(tree, first.class_name)
-    too_large = sum(1 for _ in ast.walk(tree)) > max(MAX_NODES, first.nodes)
-    if too_large or result is None or not lookbacks_fit(result):
+    try:
+        detail = operator.vary(anatomies, rng)
+        text = _finished(anatomies[0].tree, first) if detail is not None else None
+    except UnprintableError:
         return None
-    source = StrategySource.from_text(unparse(tree))
+    if detail is None or text is None:
+        return None
+    source = StrategySource.from_text(text)
     scanned = scan(source)
     if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
         return None
@@ -160,6 +164,19 @@ def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Va
     if hash_tree(scanned.tree, scanned.class_name) in known:
         return None
     return Variation(source=source, operator=f"offline/{operator.name}", detail=_capped(detail))
+
+
+def _finished(tree: ast.Module, first: Strain) -> str | None:
+    """The text of a child's tree after pruning; None when it is too large or looks too far back."""
+    prune(tree, first.class_name)
+    anatomy = dissect(tree, first.class_name)
+    if anatomy is None or _size(tree) > max(MAX_NODES, first.nodes) or not lookbacks_fit(anatomy):
+        return None
+    return print_tree(tree)
+
+
+def _size(tree: ast.Module) -> int:
+    return sum(1 for _ in ast.walk(tree))
 
 
 def _capped(detail: str) -> str:

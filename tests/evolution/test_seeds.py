@@ -41,7 +41,9 @@ def test_there_are_six_in_a_fixed_order() -> None:
 
 
 def test_no_seed_file_is_forgotten() -> None:
-    shelf = {entry.name.removesuffix(".py") for entry in files("evolution.seeds").iterdir() if entry.name.endswith(".py")}
+    shelf = {
+        entry.name.removesuffix(".py") for entry in files("evolution.seeds").iterdir() if entry.name.endswith(".py")
+    }
     assert shelf - {"__init__", "shelf"} == set(SEED_NAMES)
 
 
