@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from evolution.trial import Trial, TrialOutcome
-from fitness import CellResult, measure, score_cells
+from fitness import CellResult, measure, score_cells, trade_digest
 from fitness.objectives import DEFAULT_RULES, ScoreRules
 from gates import CellJob, Rejected, evaluate
 from runtime.cage import CageEnd, CageLimits
@@ -187,6 +187,7 @@ def _result(each: BenchCell, report: RunReport) -> CellResult:
         metrics=measure(report, each.bars, each.config, first=each.config.start),
         buy_and_hold=each.buy_and_hold,
         ruined=report.ruined,
+        trading=trade_digest(report.trades),
     )
 
 

@@ -35,7 +35,7 @@ class Evaluation:
 
     verdict: Verdict
     outcome: CageOutcome | None
-    """How the child that ran the cells ended; None when the source was rejected."""
+    """How the child that ran the gates and the cells ended; None when the text alone was refused, so that there was none."""
     reports: tuple[RunReport, ...]
     """One per cell, decoded and checked against the bars; empty unless admitted and finished. A run may still have
     failed on its own (``RunReport.end``)."""
@@ -107,9 +107,7 @@ def evaluate(
     answer = _run(cage, job, class_name, limits)
     if isinstance(answer, CageOutcome):
         # The child did not live to say whether the gates or a cell ended it: ask for the gates alone.
-        verdict = check(source, cage, limits)
-        outcome = answer if isinstance(verdict, Admitted) else None
-        return Evaluation(verdict=verdict, outcome=outcome, reports=())
+        return Evaluation(verdict=check(source, cage, limits), outcome=answer, reports=())
     return _evaluation(source, answer, cell_bars, cells, config)
 
 
@@ -168,7 +166,7 @@ def _evaluation(
 ) -> Evaluation:
     verdict = _verdict(source, answer.result)
     if isinstance(verdict, Rejected):
-        return Evaluation(verdict=verdict, outcome=None, reports=())
+        return Evaluation(verdict=verdict, outcome=answer.outcome, reports=())
     reports = []
     for encoded, bars, cell in zip(answer.result.reports, cell_bars, cells, strict=True):
         try:

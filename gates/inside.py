@@ -113,7 +113,7 @@ class Candidate:
             if report.end is RunEnd.FLOODED:
                 return (finding("order-flood", "it asked for more orders than the cap allows"),)
         if self.watch.sees_change():
-            return (finding("changes-shared", "the run changed a class that it shares with the engine"),)
+            return (finding("changes-shared", "the run changed a class or function that it shares with the engine"),)
         if (first.first_tradable_bar, first.order_log) != (second.first_tradable_bar, second.order_log):
             return (finding("not-deterministic", "two runs over the same bars asked for different orders"),)
         return ()
@@ -127,7 +127,7 @@ class Candidate:
         rows = _stage.rows[cell.key][cell.start - cell.warmup : cell.stop]
         report = self._run(cell.bars(_stage.bars[cell.key]), rows, replace(config, start=cell.warmup))
         if self.watch.sees_change():
-            raise RuntimeError("a run changed a class that candidates share")
+            raise RuntimeError("a run changed what candidates share")
         return report
 
     def _run(self, bars: Bars, rows: list[Bar], config: RunConfig) -> RunReport:

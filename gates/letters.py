@@ -10,7 +10,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gates.rules import MAX_SOURCE_BYTES, finding
+from gates.allowed import MAX_SOURCE_BYTES
+from gates.rules import finding
 
 if TYPE_CHECKING:
     from gates.findings import Finding

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from gates.rules import (
+from gates.allowed import (
     MAX_BRACKET_DEPTH,
     MAX_CHAIN_OPERATORS,
     MAX_CHAIN_TRAILERS,
@@ -28,8 +28,8 @@ from gates.rules import (
     MAX_NESTED_LAMBDAS,
     MAX_NUMBER_CHARACTERS,
     MAX_TOKENS,
-    finding,
 )
+from gates.rules import finding
 
 if TYPE_CHECKING:
     from gates.findings import Finding
@@ -263,7 +263,7 @@ class Words:
             else:
                 self._separate(frame)
         elif sign == "=" or (sign.endswith("=") and sign not in {"==", "!=", "<=", ">=", ":="}):
-            frame.assignments += 1
+            frame.assignments += not frame.lambda_colons_due  # the default of a lambda's argument assigns nothing
             if frame.assignments > MAX_CHAINED_ASSIGNMENTS and len(self._frames) == 1:
                 raise self._stop("long-chain", f"more than {MAX_CHAINED_ASSIGNMENTS} assignments in a row", position)
             self._separate(frame)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from gates.rules import EXPORTS, FROM_ONLY_EXPORTS, finding
+from gates.allowed import EXPORTS, FROM_ONLY_EXPORTS
+from gates.rules import finding
 from gates.scopes import FunctionNode, Scope, ScopeKind, Scopes
 
 if TYPE_CHECKING:
@@ -35,11 +37,18 @@ class Reading:
         self._parents = {id(step.node): step.parent for step in self.steps}
         self.scopes = Scopes.of(tree)
         self.bound = self.scopes.bound_anywhere()
+        self._binding_counts = Counter(binding.name for binding in self.scopes.bindings)
         self.modules = dict(self._imported_modules())
         """Local name of each imported module -> the module."""
         self.imported = dict(self._imported_names())
         """Local name of each ``from`` import -> its full name."""
+        self.ambiguous_imports = list(self._ambiguous_imports())
+        """Imports under a local name that another import gave to something else."""
         self.classes = frozenset(node.name for node in self.nodes if isinstance(node, ast.ClassDef))
+        self._class_names: dict[int, set[str]] = {}
+        for binding in self.scopes.bindings:
+            if binding.scope.kind is ScopeKind.CLASS:
+                self._class_names.setdefault(id(binding.scope.node), set()).add(binding.name)
         self.own_attributes = frozenset(self._own_attributes())
         """Attributes that this file's classes give their own instances."""
 
@@ -75,11 +84,11 @@ class Reading:
         """
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             module = self.modules.get(node.value.id)
-            return f"{module}.{node.attr}" if module and self._binding_count(node.value.id) == 1 else None
+            return f"{module}.{node.attr}" if module and self._binding_counts[node.value.id] == 1 else None
         if not isinstance(node, ast.Name):
             return None
         if node.id in self.imported:
-            return self.imported[node.id] if self._binding_count(node.id) == 1 else None
+            return self.imported[node.id] if self._binding_counts[node.id] == 1 else None
         return None if node.id in self.bound else node.id
 
     def is_own_self(self, node: ast.AST) -> bool:
@@ -88,6 +97,16 @@ class Reading:
             return False
         home = self.scope(node).resolve("self")
         return home is not None and home.names["self"] == 1 and self._is_method(home.node)
+
+    def is_in_strategy(self, node: ast.AST) -> bool:
+        """Whether a node is inside a class that inherits ``Strategy`` and does not define the attribute itself."""
+        attribute = getattr(node, "attr", None)
+        while node is not self.tree:
+            node = self.parent(node)
+            if isinstance(node, ast.ClassDef):
+                inherits = any(isinstance(base, ast.Name) and base.id == "Strategy" for base in node.bases)
+                return inherits and attribute not in self._class_names.get(id(node), ())
+        return False
 
     def is_first_parameter_of_classmethod(self, node: ast.Name) -> bool:
         """Whether a name is the class that a class method got."""
@@ -120,9 +139,6 @@ class Reading:
 
     # -- facts --
 
-    def _binding_count(self, name: str) -> int:
-        return sum(binding.name == name for binding in self.scopes.bindings)
-
     def _imported_modules(self) -> Iterator[tuple[str, str]]:
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -136,13 +152,21 @@ class Reading:
                 for alias in node.names:
                     yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
+    def _ambiguous_imports(self) -> Iterator[ast.alias]:
+        first: dict[str, str] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for alias in node.names:
+                    full = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+                    if first.setdefault(alias.asname or alias.name, full) != full:
+                        yield alias
+
     def _own_attributes(self) -> Iterator[str]:
         for node in self.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and self.is_own_self(node.value):
                 yield node.attr
-        for binding in self.scopes.bindings:
-            if binding.scope.kind is ScopeKind.CLASS:
-                yield binding.name
+        for names in self._class_names.values():
+            yield from names
 
 
 class Step(NamedTuple):

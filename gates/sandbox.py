@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import collections
 import collections.abc
+import copy
 import dataclasses
 import enum
 import json
@@ -22,9 +23,11 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from gates.rules import ALLOWED_BUILTINS, EXPORTS, FROM_ONLY_EXPORTS
+from gates.allowed import ALLOWED_BUILTINS, EXPORTS, FROM_ONLY_EXPORTS
+from runtime.desk import Desk
 from runtime.kernel import CANDIDATE_FILE
-from runtime.strategy import INJECTED, Strategy
+from runtime.model import OrderType, Side
+from runtime.strategy import INJECTED, Strategy, StrategyError
 
 if TYPE_CHECKING:
     import ast
@@ -141,8 +144,7 @@ def make_importer() -> Callable[..., object]:
 def _proxy(name: str, exports: Iterable[str]) -> Proxy:
     source = _SOURCES[name]
     values = {export: getattr(source, export) for export in exports}
-    if "namedtuple" in values:
-        values["namedtuple"] = namedtuple
+    values.update({export: made for export, made in _REPLACED.items() if export in values})
     return Proxy(**values)
 
 
@@ -161,6 +163,14 @@ def namedtuple(
     names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
     _check_generated(typename, names)
     return collections.namedtuple(typename, names, rename=rename, defaults=defaults, module=MODULE_NAME)  # noqa: PYI024 - names are only known here
+
+
+def fields(class_or_instance: Any) -> tuple[dataclasses.Field[Any], ...]:
+    """``dataclasses.fields``, as copies: the originals are shared by everybody who uses the class."""
+    return tuple(copy.copy(one) for one in dataclasses.fields(class_or_instance))
+
+
+_REPLACED: Final[Mapping[str, Callable[..., object]]] = {"namedtuple": namedtuple, "fields": fields}
 
 
 def _check_generated(typename: object, names: Sequence[object]) -> None:
@@ -193,7 +203,7 @@ class _Printer:
         if file is not None:
             raise TypeError("print writes to the log only")
         text = (" " if sep is None else sep).join(map(str, values))
-        if self.owner is not None and "_desk" in vars(self.owner):
+        if self.owner is not None and isinstance(self.owner._desk, Desk):  # noqa: SLF001 - is it seated yet?
             Strategy.log(self.owner, text)
         elif len(self.early) < _MAX_PRINTED_LINES:
             self.early.append(text[:500])
@@ -217,12 +227,16 @@ def _fresh_strategy(printer: _Printer) -> type[Strategy]:
 def prepare_process() -> None:
     """Make the standard library fit for candidates, for the whole process. For the cage's zygote, before any load.
 
-    Takes away the one source of chance (``NormalDist.samples``), checks the names from which ``Enum(...)`` makes
-    classes, and gives ``dataclass`` the module in which it looks up what an annotation in quotes means.
+    Takes away what evaluates text in ``typing`` and the one source of chance in ``statistics``, checks the names from
+    which ``Enum(...)`` makes classes, keeps the words of the API's errors as they are, and gives ``dataclass`` the
+    module in which it looks up what an annotation in quotes means.
     """
-    if hasattr(statistics.NormalDist, "samples"):
-        del statistics.NormalDist.samples
+    for holder, name in ((statistics.NormalDist, "samples"), (typing.ForwardRef, "_evaluate")):
+        if name in vars(holder):
+            delattr(holder, name)
     _guard_enum()
+    sys.addaudithook(_refuse_to_quote)
+    StrategyError.__setattr__ = _set_once  # type: ignore[method-assign, assignment]  # for this process only
     home = types.ModuleType(MODULE_NAME)
     home.__dict__.update(
         typing=typing,
@@ -232,6 +246,19 @@ def prepare_process() -> None:
         KW_ONLY=dataclasses.KW_ONLY,
     )
     sys.modules[MODULE_NAME] = home
+
+
+def _refuse_to_quote(event: str, arguments: tuple[object, ...]) -> None:
+    """Keep the compiler from opening the candidate's "file" to quote a line in an error: the cage would kill for it."""
+    if event == "open" and arguments and arguments[0] == CANDIDATE_FILE:
+        raise FileNotFoundError(CANDIDATE_FILE)
+
+
+def _set_once(error: StrategyError, name: str, value: object) -> None:
+    """A candidate may catch the API's error; what it says is quoted to people and models, so it stays ours."""
+    if name in vars(error) or name not in {"rule", "message"}:
+        raise AttributeError("this error is read-only")
+    vars(error)[name] = value
 
 
 def _guard_enum() -> None:
@@ -252,26 +279,36 @@ def _guard_enum() -> None:
     enum.EnumType._create_ = _create_  # type: ignore[attr-defined]  # same
 
 
-def shared_classes() -> tuple[type, ...]:
-    """Every class that candidates share with the engine or with the next load."""
-    values = [*INJECTED.values()]
+def shared_values() -> tuple[object, ...]:
+    """Everything with attributes of its own that candidates share with the engine or with the next load."""
+    values = list(INJECTED.values())
     for name, source in _SOURCES.items():
         exports = EXPORTS.get(name) or FROM_ONLY_EXPORTS[name]
         values += [getattr(source, export) for export in exports]
-    return tuple({id(value): value for value in values if isinstance(value, type)}.values())
+    values += [*Side, *OrderType]
+    values += [*_REPLACED.values(), StrategyError]
+    return tuple({id(value): value for value in values if hasattr(value, "__dict__")}.values())
 
 
 class Watch:
-    """Remembers the attributes of the shared classes, and tells whether one has changed since."""
+    """Remembers the attributes of everything shared, and tells whether one has changed since.
+
+    It sees attributes, not the inside of what they hold. Code that got so far could also deceive it: this is to catch a
+    hole in gate one on its first day, not to stop who is through it.
+    """
 
     def __init__(self) -> None:
-        self._before = [(cls, self._picture(cls)) for cls in shared_classes()]
+        self._before = [(value, _attributes(value)) for value in shared_values()]
 
     def sees_change(self) -> bool:
-        """Whether any shared class has an attribute more, less or other than at the start."""
-        return any(self._picture(cls) != before for cls, before in self._before)
+        """Whether anything shared has an attribute more, less or other than at the start."""
+        return any(not _same(_attributes(value), before) for value, before in self._before)
 
-    @staticmethod
-    def _picture(shared: type) -> dict[str, int]:
-        # The caches of abstract classes change by mere isinstance tests.
-        return {name: id(value) for name, value in vars(shared).items() if not name.startswith("_abc_")}
+
+def _attributes(value: object) -> dict[str, object]:
+    # The caches of abstract classes change by mere isinstance tests.
+    return {name: held for name, held in vars(value).items() if not name.startswith("_abc_")}
+
+
+def _same(now: dict[str, object], before: dict[str, object]) -> bool:
+    return now.keys() == before.keys() and all(held is before[name] for name, held in now.items())

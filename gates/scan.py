@@ -13,12 +13,13 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gates.allowed import MAX_FINDINGS, MAX_NODES, MAX_TREE_DEPTH
 from gates.contract import judge_tree, strategy_classes
 from gates.findings import Rejected
 from gates.letters import decode
 from gates.lexical import Words
 from gates.reading import Reading, in_source_order
-from gates.rules import MAX_FINDINGS, MAX_NODES, MAX_TREE_DEPTH, finding
+from gates.rules import finding
 from gates.tree_rules import CHECKS
 from runtime.source import Language, StrategySource
 

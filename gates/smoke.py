@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gates.rules import MAX_LOOKBACK_BARS
+from gates.allowed import MAX_LOOKBACK_BARS
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
 

@@ -1,6 +1,6 @@
 """Gate one, last step: the rules about the syntax tree. Each check is a function of a ``Reading`` that yields findings.
 
-The checks allow what is listed in ``gates.rules`` and refuse the rest. They are about kinds, not about known attacks: a
+The checks allow what is listed in ``gates.allowed`` and refuse the rest. They are about kinds, not about known attacks: a
 name is refused for being a name of that kind in any field of any node, an attribute for what it could be on any object.
 """
 
@@ -11,7 +11,7 @@ import difflib
 import string
 from typing import TYPE_CHECKING, Final
 
-from gates import rules
+from gates import allowed
 from gates.scopes import ScopeKind
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def syntax(reading: Reading) -> Iterator[Finding]:
     """Only node types on the list; the outermost refused node of a construct speaks for all of it."""
     for node, parent, _ in reading.steps:
         name, around = type(node).__name__, type(parent).__name__
-        if name not in rules.ALLOWED_NODES and (around in rules.ALLOWED_NODES or node is reading.tree):
+        if name not in allowed.ALLOWED_NODES and (around in allowed.ALLOWED_NODES or node is reading.tree):
             place = node if hasattr(node, "lineno") else parent
-            yield reading.finding("syntax-not-allowed", f"{name} is not allowed", place, rules.NODE_HINTS.get(name))
+            yield reading.finding("syntax-not-allowed", f"{name} is not allowed", place, allowed.NODE_HINTS.get(name))
 
 
 def dunder_names(reading: Reading) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _is_allowed_hook(reading: Reading, node: ast.AST, name: str) -> bool:
     """Defining ``__init__`` in a class, and ``super().__init__(...)``; ``from __future__ import annotations``."""
     if isinstance(node, ast.ImportFrom):
         return name == "__future__"
-    if name not in rules.ALLOWED_DUNDER_METHODS:
+    if name not in allowed.ALLOWED_DUNDER_METHODS:
         return False
     if isinstance(node, ast.FunctionDef):
         return reading.scope(node).kind is ScopeKind.CLASS
@@ -85,19 +85,34 @@ def _is_super_call(reading: Reading, node: ast.Attribute) -> bool:
 
 def names(reading: Reading) -> Iterator[Finding]:
     """Names that are read: allowed builtins, injected ones, and what the file itself defines."""
-    known = rules.ALLOWED_BUILTINS | rules.INJECTED_NAMES | reading.bound
+    known = allowed.ALLOWED_BUILTINS | allowed.INJECTED_NAMES | reading.bound
+    spelling = _Spelling(known)
     for node in reading.nodes:
         if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or is_hook(node.id):
             continue
-        if node.id in rules.FORBIDDEN_NAMES:
+        if node.id in allowed.FORBIDDEN_NAMES:
             home = reading.scope(node).resolve(node.id)
-            if node.id in rules.LOCAL_NAMES and home is not None and home.kind is ScopeKind.FUNCTION:
+            if node.id in allowed.LOCAL_NAMES and home is not None and home.kind is ScopeKind.FUNCTION:
                 continue
-            yield reading.finding("forbidden-name", f"the name {node.id}", node)
+            yield reading.finding("forbidden-name", f"the name {node.id}", node, allowed.NAME_HINTS.get(node.id))
         elif node.id not in known:
-            close = difflib.get_close_matches(node.id, sorted(known), n=1, cutoff=0.75)
-            hint = f"did you mean {close[0]}?" if close else None
+            hint = spelling.hint(node.id)
             yield reading.finding("unknown-name", f"the name {_shown(node.id)} is not defined", node, hint)
+
+
+class _Spelling:
+    """Guesses what a name was meant to be: a few times per source, since comparing texts is slow."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._known = sorted(known)[:500]
+        self._left = 10
+
+    def hint(self, name: str) -> str | None:
+        if not self._left:
+            return None
+        self._left -= 1
+        close = difflib.get_close_matches(name, self._known, n=1, cutoff=0.75)
+        return f"did you mean {close[0]}?" if close else None
 
 
 def bindings(reading: Reading) -> Iterator[Finding]:
@@ -105,15 +120,17 @@ def bindings(reading: Reading) -> Iterator[Finding]:
     decorators = {part.id for decorator in _decorators(reading) if isinstance(part := _called(decorator), ast.Name)}
     for name, node, scope in reading.scopes.bindings:
         is_import = isinstance(node, ast.alias)
-        if name in rules.FORBIDDEN_NAMES:
-            if name not in rules.LOCAL_NAMES or scope.kind is ScopeKind.MODULE:
+        if name in allowed.FORBIDDEN_NAMES:
+            if name not in allowed.LOCAL_NAMES or scope.kind is ScopeKind.MODULE:
                 yield reading.finding("forbidden-name", f"the name {name}", node, "choose another name")
-        elif name in rules.UNSHADOWED_NAMES:
+        elif name in allowed.UNSHADOWED_NAMES:
             yield reading.finding("rebinding", f"{name} gets another meaning", node)
         elif name in reading.modules and not is_import:
             yield reading.finding("rebinding", f"the module {name} gets another meaning", node)
-        elif name in rules.INJECTED_NAMES and (is_import or scope.kind is not ScopeKind.FUNCTION):
+        elif name in allowed.INJECTED_NAMES and (is_import or scope.kind is not ScopeKind.FUNCTION):
             yield reading.finding("rebinding", f"the injected name {name} gets another meaning", node)
+        elif name in allowed.PRIVATE_NAMES_OF_STRATEGY and scope.kind is ScopeKind.CLASS:
+            yield reading.finding("rebinding", f"{name} belongs to Strategy", node)
         elif name in decorators and not is_import and scope.kind is ScopeKind.MODULE:
             yield reading.finding("rebinding", f"the decorator {name} gets another meaning", node)
 
@@ -134,9 +151,9 @@ def imports(reading: Reading) -> Iterator[Finding]:
 
 def _plain_imports(reading: Reading, node: ast.Import) -> Iterator[Finding]:
     for alias in node.names:
-        if alias.name in rules.EXPORTS:
+        if alias.name in allowed.EXPORTS:
             continue
-        if alias.name.partition(".")[0] in rules.EXPORTS:
+        if alias.name.partition(".")[0] in allowed.EXPORTS:
             yield reading.finding("import-form", f"import of {_shown(alias.name)}", alias)
         else:
             yield reading.finding("import-not-allowed", f"import of {_shown(alias.name)}", alias)
@@ -147,9 +164,9 @@ def _from_imports(reading: Reading, node: ast.ImportFrom) -> Iterator[Finding]:
     if node.level:
         yield reading.finding("import-form", "a relative import", node)
         return
-    exports = rules.EXPORTS.get(module) or rules.FROM_ONLY_EXPORTS.get(module)
+    exports = allowed.EXPORTS.get(module) or allowed.FROM_ONLY_EXPORTS.get(module)
     if exports is None:
-        is_inside = module.partition(".")[0] in rules.EXPORTS
+        is_inside = module.partition(".")[0] in allowed.EXPORTS
         rule = "import-form" if is_inside else "import-not-allowed"
         yield reading.finding(rule, f"import of {_shown(module)}", node)
         return
@@ -162,24 +179,25 @@ def _from_imports(reading: Reading, node: ast.ImportFrom) -> Iterator[Finding]:
 
 def _aliases(reading: Reading, aliases: list[ast.alias]) -> Iterator[Finding]:
     for alias in aliases:
-        is_another = alias.asname in rules.MISLEADING_ALIASES or alias.asname in rules.EXPORTS
+        is_another = alias.asname in allowed.MISLEADING_ALIASES or alias.asname in allowed.EXPORTS
         if alias.asname is not None and is_another and alias.asname != alias.name:
             yield reading.finding("misleading-alias", f"{_shown(alias.name)} imported as {alias.asname}", alias)
 
 
 def modules(reading: Reading) -> Iterator[Finding]:
-    """An imported module stands before a dot, and after the dot stands a listed name."""
+    """An imported module has one name of its own, stands before a dot, and after the dot stands a listed name."""
+    for alias in reading.ambiguous_imports:
+        yield reading.finding("rebinding", f"{_shown(alias.asname or alias.name)} stands for two imports", alias)
     for node in reading.nodes:
         if not (isinstance(node, ast.Name) and node.id in reading.modules and isinstance(node.ctx, ast.Load)):
             continue
         module, parent = reading.modules[node.id], reading.parent(node)
         if not isinstance(parent, ast.Attribute):
             yield reading.finding("module-as-value", f"the module {node.id} is used as a value", node)
-        elif parent.attr not in rules.EXPORTS[module] and not is_hook(parent.attr):
+        elif parent.attr not in allowed.EXPORTS[module] and not is_hook(parent.attr):
             message = f"{module} does not give out {_shown(parent.attr)}"
-            close = difflib.get_close_matches(parent.attr, sorted(rules.EXPORTS[module]), n=1)
-            hint = f"did you mean {module}.{close[0]}?" if close else None
-            yield reading.finding("module-attribute", message, parent, hint)
+            exports = ", ".join(sorted(allowed.EXPORTS[module]))
+            yield reading.finding("module-attribute", message, parent, f"use one of {exports}")
 
 
 def attributes(reading: Reading) -> Iterator[Finding]:
@@ -189,28 +207,42 @@ def attributes(reading: Reading) -> Iterator[Finding]:
             continue
         if node.attr.startswith("_"):
             yield from _private_attribute(reading, node)
-        elif node.attr in rules.FORBIDDEN_ATTRIBUTES:
+        elif node.attr in allowed.FORBIDDEN_ATTRIBUTES:
             if not _is_plain_format(reading, node):
-                why = rules.FORBIDDEN_ATTRIBUTES[node.attr]
-                yield reading.finding("forbidden-attribute", f"the attribute {node.attr}: {why}", node)
-        elif node.attr.startswith(rules.FORBIDDEN_ATTRIBUTE_PREFIXES):
+                why = allowed.FORBIDDEN_ATTRIBUTES[node.attr]
+                hint = "write an f-string" if node.attr.startswith("format") else None
+                yield reading.finding("forbidden-attribute", f"the attribute {node.attr}: {why}", node, hint)
+        elif node.attr.startswith(allowed.FORBIDDEN_ATTRIBUTE_PREFIXES):
             message = f"the attribute {_shown(node.attr)}: names like it show the interpreter's frames"
             yield reading.finding("forbidden-attribute", message, node, "choose a name that starts differently")
-        elif _is_bus(node.value) and node.attr not in rules.BUS_ATTRIBUTES:
+        elif node.attr in allowed.CLOCK_ATTRIBUTES:
+            if not _is_own_clock(reading, node):
+                yield reading.finding("not-repeatable", f"{node.attr} of something else than self.clock", node)
+        elif node.attr in allowed.CHANCE_ATTRIBUTES and node.attr not in reading.own_attributes:
+            yield reading.finding("not-repeatable", f"{node.attr} draws random numbers", node)
+        elif _is_bus(node.value) and node.attr not in allowed.BUS_ATTRIBUTES:
             yield reading.finding("bus-attribute", f"the attribute {_shown(node.attr)} of the message bus", node)
 
 
 def _private_attribute(reading: Reading, node: ast.Attribute) -> Iterator[Finding]:
-    if node.attr in rules.PRIVATE_ATTRIBUTES:
+    if node.attr in allowed.PRIVATE_ATTRIBUTES:
         return
     if not reading.is_own_self(node.value):
         message = f"the private attribute {_shown(node.attr)} of something else than self"
         yield reading.finding("private-attribute", message, node)
-    elif node.attr in rules.PRIVATE_NAMES_OF_STRATEGY:
+    elif node.attr in allowed.PRIVATE_NAMES_OF_STRATEGY:
         yield reading.finding("private-attribute", f"{node.attr} belongs to Strategy", node, "choose another name")
     elif node.attr not in reading.own_attributes:
         message = f"the private attribute {_shown(node.attr)}, which no class of this file sets"
         yield reading.finding("private-attribute", message, node, "set it in __init__ or on_start, or correct its name")
+
+
+def _is_own_clock(reading: Reading, node: ast.Attribute) -> bool:
+    """``self.clock.now``, or a ``self.now`` that the class itself defines."""
+    if reading.is_own_self(node.value):
+        return node.attr in reading.own_attributes
+    holder = node.value
+    return isinstance(holder, ast.Attribute) and holder.attr == "clock" and reading.is_own_self(holder.value)
 
 
 def _is_bus(node: ast.expr) -> bool:
@@ -253,7 +285,7 @@ def has_plain_fields(template: str, *, nested: bool = True) -> bool:
 def injected_values(reading: Reading) -> Iterator[Finding]:
     """Engine classes are called, read from, named in types; never handed around, where stores could not be followed."""
     for node in reading.nodes:
-        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in rules.INJECTED_CLASSES):
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in allowed.INJECTED_CLASSES):
             continue
         home = reading.scope(node).resolve(node.id)
         if home is None and not _is_named_in_place(reading, node):
@@ -294,9 +326,19 @@ def stores(reading: Reading) -> Iterator[Finding]:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
             yield reading.finding("foreign-store", f"del of the attribute {_shown(node.attr)}", node, "set it to None")
         elif isinstance(node, ast.Attribute) and reading.is_own_self(node.value):
-            continue
+            yield from _engine_store(reading, node)
         elif (why := _foreign(reading, node)) is not None:
             yield reading.finding("foreign-store", why, node)
+
+
+def _engine_store(reading: Reading, node: ast.Attribute) -> Iterator[Finding]:
+    """What a strategy may not even set on itself."""
+    if node.attr in allowed.ENGINE_OWN:
+        hint = "call super().__init__(name, clock, bus, instrument, timeframe)"
+        yield reading.finding("foreign-store", f"self.{node.attr} is the engine's", node, hint)
+    elif node.attr in allowed.READ_ONLY_STATE and reading.is_in_strategy(node):
+        hint = "ask for orders; keep figures of your own under another name"
+        yield reading.finding("foreign-store", f"self.{node.attr} shows the account and is read-only", node, hint)
 
 
 def _foreign(reading: Reading, target: ast.Attribute | ast.Subscript) -> str | None:
@@ -307,13 +349,13 @@ def _foreign(reading: Reading, target: ast.Attribute | ast.Subscript) -> str | N
         return "a change to the result of an expression"
     if root.id in reading.modules:
         return f"a change to the module {root.id}"
-    if root.id in rules.INJECTED_NAMES or root.id in reading.imported:
+    if root.id in allowed.INJECTED_NAMES or root.id in reading.imported:
         return f"a change to {root.id}"
     if root.id in reading.classes or reading.is_first_parameter_of_classmethod(root):
         return f"a change to the class {root.id}"
     inner = attributes_[:-1] if isinstance(target, ast.Attribute) else attributes_
     for name in inner:
-        if name in rules.ENGINE_ATTRIBUTES:
+        if name in allowed.ENGINE_ATTRIBUTES:
             return f"a change below {name}, which is the engine's"
     for name in attributes_:
         if name not in reading.own_attributes:
@@ -329,7 +371,7 @@ def classes(reading: Reading) -> Iterator[Finding]:
         for base in node.bases:
             name = base.value if isinstance(base, ast.Subscript) else base
             is_own = isinstance(name, ast.Name) and name.id in reading.classes
-            if not is_own and reading.full_name(name) not in rules.CLASS_BASES:
+            if not is_own and reading.full_name(name) not in allowed.CLASS_BASES:
                 yield reading.finding("class-base", f"class {node.name} inherits from something not on the list", base)
         for keyword in node.keywords:
             yield reading.finding("class-keyword", f"a keyword in the line of class {node.name}", keyword)
@@ -339,7 +381,7 @@ def decorators(reading: Reading) -> Iterator[Finding]:
     """Decorators from the list; ``dataclass`` may take constant options."""
     for decorator in _decorators(reading):
         name = reading.full_name(_called(decorator))
-        is_fine = name in rules.DECORATORS
+        is_fine = name in allowed.DECORATORS
         if isinstance(decorator, ast.Call):
             options = [keyword.value for keyword in decorator.keywords]
             is_fine = name == "dataclasses.dataclass" and not decorator.args
@@ -375,7 +417,7 @@ def literals(reading: Reading) -> Iterator[Finding]:
         if isinstance(reading.parent(node), ast.Expr):
             continue
         line_ends = node.value.count("\n") if isinstance(node.value, str) else node.value.count(b"\n")
-        if len(node.value) > rules.MAX_STRING_CHARACTERS or line_ends >= rules.MAX_STRING_LINES:
+        if len(node.value) > allowed.MAX_STRING_CHARACTERS or line_ends >= allowed.MAX_STRING_LINES:
             message = f"a text of {len(node.value)} characters in {line_ends + 1} lines"
             yield reading.finding("string-literal", message, node)
 

@@ -1,0 +1,8 @@
+# id: 435
+# kind: engine - desk by class attribute
+
+class S(Strategy):
+    _desk = None
+
+    def on_bar(self, bar):
+        pass
