@@ -25,6 +25,7 @@ from fitness.metrics import measure
 from fitness.objectives import ScoreRules, score_cells
 from fitness.score import ScorePair, mean_scores, seed_score
 from fitness.stress import STRESSES, Stress
+from fitness.trades import TradeDigest, TradeGlimpse, trade_digest
 
 __all__ = [
     "STRESSES",
@@ -37,6 +38,8 @@ __all__ = [
     "SharpeSample",
     "StampedReturns",
     "Stress",
+    "TradeDigest",
+    "TradeGlimpse",
     "active_returns",
     "active_run_returns",
     "deflated_sharpe",
@@ -50,4 +53,5 @@ __all__ = [
     "score_cells",
     "seed_score",
     "sharpe_sample",
+    "trade_digest",
 ]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fitness.trades import TradeDigest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class CellResult:
     metrics: Metrics
     buy_and_hold: Metrics
     ruined: bool
+    trading: TradeDigest | None = None
+    """How it traded; None without a closed round trip, and for cells that were stored before there was a digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fitness.metrics import measured_span
-from fitness.ratios import kurtosis, sharpe_per_bar, simple_returns, skewness
+from fitness.ratios import is_constant, kurtosis, sharpe_per_bar, simple_returns, skewness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,8 +80,26 @@ def active_returns(returns: Series, weights: Series, market: Series) -> Series:
     return returns - float(np.mean(weights)) * market
 
 
-def active_run_returns(report: RunReport, bars: Bars, config: RunConfig, *, first: int | None = None) -> StampedReturns:
-    """Active returns of one run, from its first tradable bar (or ``first``) to its end or its ruin.
+class RunReturns(NamedTuple):
+    """What one run earned per bar, and what it held while its market moved. All of shape ``(n,)``."""
+
+    ts: NDArray[np.int64]
+    """Open of each bar, seconds since 1970-01-01 UTC, increasing."""
+    returns: Series
+    """Simple returns of the equity."""
+    weights: Series
+    """Notional over equity carried into the bar, signed."""
+    market: Series
+    """Simple returns of the instrument."""
+
+    @property
+    def active(self) -> StampedReturns:
+        """Returns beyond what the mean exposure would have earned."""
+        return StampedReturns(self.ts, active_returns(self.returns, self.weights, self.market))
+
+
+def run_returns(report: RunReport, bars: Bars, config: RunConfig, *, first: int | None = None) -> RunReturns:
+    """Returns of one run beside its market's, from its first tradable bar (or ``first``) to its end or its ruin.
 
     The weight of a bar is what was held at the previous close, valued there. A position that opens at this bar's open
     counts from the next bar on, and one that closes there counts once more; over a round trip that evens out.
@@ -97,8 +115,16 @@ def active_run_returns(report: RunReport, bars: Bars, config: RunConfig, *, firs
     weights = np.where(rows > 0, report.position[before] * bars.close[before], 0.0) / span.equity[: len(returns)]
     # Row 0 has no previous close: its market return is taken from its own open.
     previous = np.where(rows > 0, bars.close[before], bars.open[before])
-    market = bars.close[rows] / previous - 1.0
-    return StampedReturns(bars.ts[rows], active_returns(returns, weights, market))
+    return RunReturns(bars.ts[rows], returns, weights, bars.close[rows] / previous - 1.0)
+
+
+def active_run_returns(report: RunReport, bars: Bars, config: RunConfig, *, first: int | None = None) -> StampedReturns:
+    """Active returns of one run (``run_returns``).
+
+    Raises:
+        ValueError: the report does not belong to these bars.
+    """
+    return run_returns(report, bars, config, first=first).active
 
 
 def pooled_active_returns(runs: Sequence[StampedReturns]) -> StampedReturns:
@@ -224,16 +250,40 @@ def minimum_backtest_years(trials: int, *, annual_sharpe: float = 1.0) -> float:
     return (expected_maximum(trials) / annual_sharpe) ** 2
 
 
-def haircut_sharpe(sharpe: float, count: int, *, trials: int) -> float:
-    """Per-bar Sharpe ratio that is left after a Bonferroni correction for N trials (Harvey & Liu 2015); 0 when nothing is.
+class MarketAlpha(NamedTuple):
+    """A regression of returns on the market's."""
 
-    Two-sided p of ``t = SR sqrt(T)``, times N, back to a ratio: ``z(1 - p / 2) / sqrt(T)``, with the sign of the original.
+    alpha: float
+    """Intercept per bar: what is earned beyond the exposure."""
+    beta: float
+    t_statistic: float
+    """Of alpha; classical standard errors."""
+
+
+def market_alpha(returns: Series, market: Series) -> MarketAlpha | None:
+    """Least squares ``r_t = alpha + beta m_t + e_t`` (Jensen 1968), residual variance with ``T - 2``; None without dispersion.
+
+    Active returns fix beta at the mean exposure; here it is estimated, so a strategy that is exposed more on stormy days
+    shows it.
+
+    Raises:
+        ValueError: the shapes differ.
     """
-    p_single = math.erfc(abs(sharpe) * math.sqrt(count) / math.sqrt(2.0))
-    p_corrected = min(1.0, trials * p_single)
-    if p_corrected <= 0.0:
-        return sharpe
-    return math.copysign(-_z(p_corrected / 2.0) / math.sqrt(count), sharpe)
+    if returns.shape != market.shape:
+        raise ValueError(f"shapes {returns.shape} and {market.shape} must be equal")
+    count = len(returns)
+    if count < 3 or is_constant(market):
+        return None
+    centred = market - np.mean(market)
+    power = float(centred @ centred)
+    beta = float(centred @ returns) / power
+    alpha = float(np.mean(returns)) - beta * float(np.mean(market))
+    residual = returns - alpha - beta * market
+    if is_constant(residual):
+        return None
+    variance = float(residual @ residual) / (count - 2)
+    error = math.sqrt(variance * (1.0 / count + float(np.mean(market)) ** 2 / power))
+    return MarketAlpha(alpha, beta, alpha / error)
 
 
 def _phi(value: float) -> float:

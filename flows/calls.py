@@ -64,7 +64,7 @@ def open_team(  # noqa: PLR0913 - it joins what the run has open
         book = ReplayLedger(engine, run_id=order.replay)
     else:
         book = CallLedger(engine, run_id=run_id, budget=settings.budget, now=now)
-    patience = Patience(0.0 if order.replay else settings.models.patience_s)
+    patience = Patience(0.0 if order.replay else settings.models.patience_s, say=watch.say)
     stack.callback(patience.close)
     breeders = [
         LlmBreeder(
@@ -82,5 +82,4 @@ def open_team(  # noqa: PLR0913 - it joins what the run has open
         patience=patience,
         falls_back=settings.models.on_failure == "offline",
         replayed=replayed,
-        say=watch.say,
     )

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import random
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from flows.problems import EnvironmentProblem, UsageProblem
-from flows.settings import database_url
+from flows.settings import CONFIG_NAME, database_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from sqlalchemy import Engine
 
+    from flows.feeds import FeedSection
     from runtime.cage import Cage
-    from runtime.market import Bars, DataSet, DataSetSummary, QualityReport, Vault
+    from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport, Vault
+    from runtime.market.feeds import Collected, FeedRequest, Step
     from runtime.model import Timeframe
+
+
+class FileChoice(NamedTuple):
+    """How a person wants a file to become a set, as it was typed; None leaves it to the file."""
+
+    name: str | None
+    symbol: str | None
+    timeframe: str | None
+    calendar: str | None
+    resample: str | None
 
 
 @contextmanager
@@ -126,10 +141,130 @@ def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> di
         raise UsageProblem(str(error)) from error
 
 
-def _step(text: str | None) -> Timeframe | None:
+def added_file(path: Path, home: Path, request: FileChoice) -> Added:
+    """Register a data file, or add what is new in it.
+
+    Raises:
+        UsageProblem: the file or the choice cannot be used; the sentence names the row or the rule.
+    """
+    from runtime.market import DataError, FileRequest, add_file, find_calendar
+
+    try:
+        wanted = FileRequest(
+            name=request.name,
+            symbol=request.symbol,
+            timeframe=_step(request.timeframe),
+            calendar=find_calendar(request.calendar) if request.calendar is not None else None,
+            resample_to=_step(request.resample),
+        )
+        return add_file(path, home, wanted)
+    except DataError as error:
+        raise UsageProblem(str(error)) from error
+
+
+def exported(name: str, home: Path, path: Path, *, symbol: str | None) -> DataSet:
+    """Write the search part of a registered set to a new file.
+
+    Raises:
+        UsageProblem: there is no such set, or the file cannot be written.
+    """
+    from runtime.market import DataError, write_file
+
+    chosen = named_set(name, home)
+    try:
+        narrowed = chosen if symbol is None else chosen.only(symbol)
+        write_file(path, narrowed.bars)
+    except DataError as error:
+        raise UsageProblem(str(error)) from error
+    return narrowed
+
+
+def named_set(name: str, home: Path) -> DataSet:
+    """A built-in or registered set, by its name only: a path is not registered in passing.
+
+    Raises:
+        UsageProblem: there is no set of that name; the sentence lists those that there are.
+    """
+    names = [each.name for each in known_sets(home)]
+    if name not in names:
+        raise UsageProblem(
+            f"there is no data set {name!r}, only {', '.join(names)}; a file becomes one with: trigate data add"
+        )
+    return dataset(name, home)
+
+
+def fetched_set(
+    feeds: Mapping[str, FeedSection], feed: str, request: FeedRequest, home: Path, watch: Callable[[Step], object]
+) -> Collected:
+    """Make a set of a feed's bars, or bring it up to date.
+
+    Args:
+        feeds: All sections, by name.
+        feed: The name of the one to use.
+        request: What is wanted of it.
+        home: The home folder.
+        watch: Told after each page.
+
+    Raises:
+        UsageProblem: there is no such feed, or the request or the feed's data cannot be used.
+        EnvironmentProblem: the feed could not be reached or gave no more; the same command goes on.
+    """
+    from flows.clock import now
+    from runtime.market import DataError
+    from runtime.market.feeds import Caller, Stop, Stopped, Timing, fetch_set
+    from runtime.market.feeds.transport import HttpTransport
+
+    section = _chosen_feed(feeds, feed)
+    source = section.feed(feed)
+    timing = Timing(now=now, monotonic=time.monotonic, sleep=time.sleep, jitter=random.Random())
+    try:
+        with HttpTransport(section.base_url, section.headers(os.environ)) as transport:
+            result = fetch_set(request, source, Caller(transport, timing, source.limits), home, watch)
+    except DataError as error:
+        raise UsageProblem(str(error)) from error
+    if isinstance(result, Stopped):
+        sentence = f"feed {feed}: {result.reason}; {result.stop.value}; what was fetched is kept"
+        raise UsageProblem(sentence) if result.stop is Stop.REJECTED else EnvironmentProblem(sentence)
+    return result
+
+
+def _chosen_feed(feeds: Mapping[str, FeedSection], name: str) -> FeedSection:
+    if name not in feeds:
+        known = ", ".join(sorted(feeds)) or "none"
+        raise UsageProblem(
+            f"feed {name!r} is not in {CONFIG_NAME} (it has: {known}); add a section [feeds.{name}] with a dialect "
+            f"(klines or json) and a base_url"
+        )
+    return feeds[name]
+
+
+def moment(option: str, text: str) -> int:
+    """A date or datetime that somebody typed, as seconds since 1970 UTC.
+
+    Raises:
+        UsageProblem: it is none.
+    """
+    from runtime.market.calendar import parse_stamp
+
+    try:
+        return parse_stamp(text)
+    except (ValueError, OverflowError) as error:
+        raise UsageProblem(f"{option}: {error}") from None
+
+
+def step(text: str) -> Timeframe:
+    """A timeframe that somebody typed.
+
+    Raises:
+        UsageProblem: it is none.
+    """
     from runtime.model import Timeframe
 
     try:
-        return Timeframe.parse(text) if text else None
+        return Timeframe.parse(text)
     except ValueError as error:
         raise UsageProblem(str(error)) from None
+
+
+def _step(text: str | None) -> Timeframe | None:
+    return step(text) if text else None

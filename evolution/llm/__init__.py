@@ -2,8 +2,9 @@
 
 A **profile** (``LlmProfile``) is one model at one endpoint, without its key. ``open_client`` reads the key from the
 environment and gives a **client** (``LlmClient``): one request, one **outcome** (``Outcome``, a closed union in
-``evolution.llm.outcomes``), one retry layer, and a ``CallRecord`` of each attempt. ``evolution.llm.parse`` has exactly one
-reading of an answer, or a code. ``evolution.llm.breeder`` holds ``LlmBreeder``, which does the round from a proposal to a
+``evolution.llm.outcomes``), one retry layer. Every attempt goes through a **book** (``CallBook``); a run's is the
+``CallLedger`` of ``evolution.llm.ledger``, which stores, pays and holds under a ``Budget``, and answers a replay.
+``evolution.llm.parse`` has exactly one reading of an answer, or a code. ``evolution.llm.breeder`` holds ``LlmBreeder``, which does the round from a proposal to a
 candidate; ``evolution.llm.contract`` holds ``standard_prompts``, the texts it works with. These two are not imported here
 because they bring the search and the indicator library with them, and a settings file only needs the profile.
 
@@ -11,13 +12,27 @@ A model's answer reaches the gates and nothing else. There are no tools for it t
 figure of validation or vault.
 """
 
-from evolution.llm.client import EndpointClient, KeyMissingError, LlmClient, LlmRequest, Message, Role, open_client
+from evolution.llm.book import CallBook, CallRecord
+from evolution.llm.budget import Budget, BudgetError, Ceiling, Scope
+from evolution.llm.client import (
+    EndpointClient,
+    KeyMissingError,
+    LlmClient,
+    LlmRequest,
+    Message,
+    Role,
+    open_client,
+    open_replay,
+)
 from evolution.llm.outcomes import Outcome, Usage
 from evolution.llm.profile import LlmProfile, Price, Timeouts
-from evolution.llm.records import CallRecord, Recorder
 
 __all__ = [
+    "Budget",
+    "BudgetError",
+    "CallBook",
     "CallRecord",
+    "Ceiling",
     "EndpointClient",
     "KeyMissingError",
     "LlmClient",
@@ -26,9 +41,10 @@ __all__ = [
     "Message",
     "Outcome",
     "Price",
-    "Recorder",
     "Role",
+    "Scope",
     "Timeouts",
     "Usage",
     "open_client",
+    "open_replay",
 ]

@@ -1,32 +1,45 @@
 """Calls a model: one request, at most a few attempts, one outcome.
 
 This is the only layer that retries. Layers multiply: three attempts here under three of a library under three of a task
-are twenty-seven, each of them billed.
+are twenty-seven, each of them billed. And it is the only way to a model that spends: each attempt goes through a book
+(``evolution.llm.book``), which has the request before it is sent and the answer before it is read.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING, Protocol, Self
 
 from pydantic import SecretStr
 
-from evolution.llm import openai_chat
+from evolution.llm.book import NO_BOOK, Call
+from evolution.llm.counting import estimated_tokens, upper_bound
+from evolution.llm.dialects import DIALECTS
 from evolution.llm.exchange import Broken, Reply
-from evolution.llm.outcomes import Fatal, Outcome, Retryable, Trouble, Usage
-from evolution.llm.records import CallRecord, Recorder, keep_none
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Outcome, Retryable, Trouble, Usage
+from evolution.llm.question import LlmRequest, Message, Role
 from evolution.llm.retry import Timing, asked_wait_s, backoff_s
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from evolution.llm.book import CallBook
     from evolution.llm.exchange import Transport
     from evolution.llm.profile import LlmProfile
+
+__all__ = [
+    "EndpointClient",
+    "KeyMissingError",
+    "LlmClient",
+    "LlmRequest",
+    "Message",
+    "Role",
+    "open_client",
+    "open_replay",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -34,40 +47,15 @@ _log = logging.getLogger(__name__)
 _MOST_TIMEOUTS = 2
 
 
-class Role(Enum):
-    """Who speaks in a message."""
-
-    SYSTEM = "system"
-    USER = "user"
-    ASSISTANT = "assistant"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Role
-    content: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmRequest:
-    """What to ask, and on whose behalf."""
-
-    subject: str
-    """Id of the candidate."""
-    prompt_version: str
-    messages: tuple[Message, ...]
-
-
 class LlmClient(Protocol):
     """Answers requests. Safe to use from several threads; does not raise for what a model, server or network does."""
 
-    def complete(self, request: LlmRequest, *, record: Recorder = keep_none) -> Outcome:
-        """Ask once, and say how it ended; ``record`` sees each attempt before this returns.
+    def complete(self, request: LlmRequest, *, book: CallBook = NO_BOOK) -> Outcome:
+        """Ask once, and say how it ended.
 
-        An outcome's ``usage`` covers all attempts. ``Retryable`` means that attempts or time are used up: the caller
-        does not try again by itself.
+        A question whose answer is in ``book`` is not sent again, and its outcome has no usage. Otherwise an outcome's
+        ``usage`` covers all attempts. ``Retryable`` means that attempts or time are used up: the caller does not try
+        again by itself.
         """
         ...
 
@@ -87,6 +75,7 @@ class EndpointClient:
 
     def __init__(self, profile: LlmProfile, transport: Transport, *, timing: Timing | None = None) -> None:
         self.profile = profile
+        self._dialect = DIALECTS[profile.dialect]
         self._transport = transport
         self._timing = timing or Timing()
         self._slots = threading.BoundedSemaphore(profile.max_concurrency)
@@ -103,20 +92,30 @@ class EndpointClient:
         """Drop the connections; calls under way end as ``Fatal`` of kind ``CLOSED``."""
         self._transport.close()
 
-    def complete(self, request: LlmRequest, *, record: Recorder = keep_none) -> Outcome:
-        """Ask once, and say how it ended; see ``LlmClient``."""
-        body = openai_chat.encode(request.messages, self.profile)
+    def complete(self, request: LlmRequest, *, book: CallBook = NO_BOOK) -> Outcome:
+        """Ask once, and say how it ended; see ``LlmClient``.
+
+        Raises:
+            ShapeUnsupportedError: The endpoint cannot hold an answer to the shape that is asked for.
+        """
+        body = self._dialect.encode(request.messages, self.profile, request.shape)
+        call = Call(request=request, profile=self.profile, path=self._dialect.path, body=body)
+        stored = book.recall(call)
+        if stored is not None:
+            outcome = stored.answer if isinstance(stored.answer, Held) else self._read(stored.answer, call)
+            if stored.is_final or not isinstance(outcome, Retryable | Fatal):
+                return replace(outcome, usage=Usage())
         # The slot is kept while waiting for the next attempt: an endpoint that asks for patience gets less load. The
         # deadline starts with the slot, so a queue of callers does not eat into anybody's time.
         with self._slots:
-            return self._attempts(request, body, record)
+            return self._attempts(call, book)
 
-    def _attempts(self, request: LlmRequest, body: bytes, record: Recorder) -> Outcome:
+    def _attempts(self, call: Call, book: CallBook) -> Outcome:
         deadline = self._timing.monotonic() + self.profile.timeouts.call_s
         usage, timeouts, attempt = Usage(), 0, 0
         while True:
             attempt += 1
-            outcome = self._attempt(request, body, attempt, deadline, record)
+            outcome = self._attempt(call, attempt, deadline, book)
             usage += outcome.usage
             outcome = replace(outcome, usage=usage)
             if not isinstance(outcome, Retryable) or attempt == self.profile.attempts:
@@ -128,45 +127,55 @@ class EndpointClient:
                 return outcome
             self._timing.sleep(wait_s)
 
-    def _attempt(self, request: LlmRequest, body: bytes, attempt: int, deadline: float, record: Recorder) -> Outcome:
+    def _attempt(self, call: Call, attempt: int, deadline: float, book: CallBook) -> Outcome:
+        number = book.begin(call)
+        if not isinstance(number, int):
+            return number
         started = self._timing.monotonic()
-        answer = self._transport.post(openai_chat.PATH, body, timeout_s=deadline - started)
+        answer = self._answer(call, deadline - started)
         elapsed_s = self._timing.monotonic() - started
-        outcome = self._read(answer, body)
+        book.arrived(number, answer, elapsed_s=elapsed_s)
+        outcome = self._read(answer, call)
         outcome = replace(outcome, usage=replace(outcome.usage, calls=1))
+        book.settle(number, call, outcome)
         reason = outcome.reason if isinstance(outcome, Retryable | Fatal) else ""
-        _log.info("%s: call for %s, attempt %d: %s in %.1f s%s", self.profile.name, request.subject, attempt,
+        _log.info("%s: call for %s, attempt %d: %s in %.1f s%s", self.profile.name, call.request.subject, attempt,
                   outcome.code, elapsed_s, f", {reason}" if reason else "")  # fmt: skip
-        record(
-            CallRecord(
-                subject=request.subject,
-                profile=self.profile.name,
-                model=self.profile.model,
-                prompt_version=request.prompt_version,
-                request_sha256=_request_sha256(self.profile, body),
-                request=body.decode(),
-                attempt=attempt,
-                outcome=outcome.code,
-                reason=reason,
-                status=answer.status if isinstance(answer, Reply) else None,
-                prompt_tokens=outcome.usage.prompt_tokens,
-                completion_tokens=outcome.usage.completion_tokens,
-                estimated=bool(outcome.usage.estimated_calls),
-                response=answer.body.decode("utf-8", "backslashreplace") if isinstance(answer, Reply) else "",
-                elapsed_s=elapsed_s,
-            )
-        )
         return outcome
 
-    def _read(self, answer: Reply | Broken, body: bytes) -> Outcome:
+    def _answer(self, call: Call, timeout_s: float) -> Reply | Broken:
+        window = self.profile.context_tokens
+        if window is not None and estimated_tokens(call.body) + self.profile.max_tokens > window:
+            reason = f"about {estimated_tokens(call.body)} tokens and an answer of {self.profile.max_tokens}"
+            return Broken(
+                why=FatalKind.CONTEXT_OVERFLOW, reason=f"{reason} may not fit in context_tokens = {window}: not sent"
+            )
+        return self._transport.post(call.path, call.body, timeout_s=timeout_s)
+
+    def _read(self, answer: Reply | Broken, call: Call) -> Outcome:
+        bound = upper_bound(call.body, self.profile)
         if isinstance(answer, Broken):
+            usage = bound if answer.may_be_billed else Usage()
             if isinstance(answer.why, Trouble):
-                return Retryable(trouble=answer.why, reason=answer.reason)
-            return Fatal(kind=answer.why, reason=answer.reason)
-        outcome = openai_chat.decode(answer, body, self.profile)
-        if isinstance(outcome, Retryable):
-            return replace(outcome, after_s=asked_wait_s(answer.headers, self._timing.now()))
-        return outcome
+                return Retryable(trouble=answer.why, reason=answer.reason, usage=usage)
+            return Fatal(kind=answer.why, reason=answer.reason, usage=usage)
+        outcome = self._dialect.decode(answer, call.body, self.profile)
+        if not isinstance(outcome, Retryable):
+            return outcome
+        if outcome.trouble is Trouble.MALFORMED and outcome.usage == Usage():
+            outcome = replace(outcome, usage=bound)  # it was a success, so somebody may have written it
+        return replace(outcome, after_s=asked_wait_s(answer.headers, self._timing.now()))
+
+
+class _NoTransport:
+    """Carries nothing: for a replay."""
+
+    def post(self, path: str, body: bytes, *, timeout_s: float) -> Reply | Broken:  # noqa: ARG002 - its shape
+        """Nothing is sent."""
+        return Broken(why=FatalKind.NOT_STORED, reason="a replay sends nothing")
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 def open_client(profile: LlmProfile, environ: Mapping[str, str], *, timing: Timing | None = None) -> EndpointClient:
@@ -179,8 +188,20 @@ def open_client(profile: LlmProfile, environ: Mapping[str, str], *, timing: Timi
     """
     from evolution.llm.transport import HttpTransport  # noqa: PLC0415 - httpx is heavy, and `trigate --help` is not
 
-    key = _key(profile, environ)
-    return EndpointClient(profile, HttpTransport(profile.base_url, key, profile.timeouts), timing=timing)
+    dialect = DIALECTS[profile.dialect]
+    transport = HttpTransport(
+        profile.base_url,
+        _key(profile, environ),
+        profile.timeouts,
+        key_header=dialect.key_header,
+        headers=dialect.headers(profile),
+    )
+    return EndpointClient(profile, transport, timing=timing)
+
+
+def open_replay(profile: LlmProfile) -> EndpointClient:
+    """A client that needs no key and no network, for a book that answers by itself (``ledger.ReplayLedger``)."""
+    return EndpointClient(profile, _NoTransport())
 
 
 def _key(profile: LlmProfile, environ: Mapping[str, str]) -> SecretStr | None:
@@ -199,7 +220,3 @@ def _key(profile: LlmProfile, environ: Mapping[str, str]) -> SecretStr | None:
             f"no key of profile {profile.name!r} can have: set it again without them"
         )
     return SecretStr(key)
-
-
-def _request_sha256(profile: LlmProfile, body: bytes) -> str:
-    return hashlib.sha256(f"{profile.dialect} {openai_chat.PATH}\n".encode() + body).hexdigest()

@@ -23,26 +23,37 @@ if TYPE_CHECKING:
 
 # Candlestick patterns share one shape and are many: their names alone say what a model needs.
 _PATTERN_PREFIX = "CDL"
+# All take one column and ``timeperiod``, and nothing else.
+BRIEF_INDICATORS = ("SMA", "EMA", "WMA", "RSI", "ROC", "MOM", "MAX", "MIN", "LINEARREG_SLOPE")
+"""What the brief contract and the grammar for small models know."""
 EXAMPLE = "breakout"
 """The starter that the system text shows; its file is in ``evolution.seeds``."""
 
 
-def standard_prompts(rules: ScoreRules = DEFAULT_RULES) -> Prompts:
+def standard_prompts(rules: ScoreRules = DEFAULT_RULES, *, brief: bool = False) -> Prompts:
     """The prompts that a run uses.
 
     Args:
         rules: The limits of the run's scorecards; a model is told the hard ones.
+        brief: For small windows and slow machines: leaves out the rules and most indicators.
     """
-    template = prompt_text("system")
-    text = template.fill(
-        names=", ".join(f"`{name}`" for name in INJECTED),
-        columns=", ".join(f'"{name}"' for name in SOURCES),
-        rules=describe_rules(),
-        indicators=_indicators(REGISTRY.values()),
-        max_drawdown=f"{rules.max_drawdown:.0%}",
-        min_trades=str(rules.min_trades),
-        example=files("evolution.seeds").joinpath(f"{EXAMPLE}.py").read_text("utf-8").rstrip(),
-    )
+    shared = {
+        "columns": ", ".join(f'"{name}"' for name in SOURCES),
+        "max_drawdown": f"{rules.max_drawdown:.0%}",
+        "min_trades": str(rules.min_trades),
+        "example": files("evolution.seeds").joinpath(f"{EXAMPLE}.py").read_text("utf-8").rstrip(),
+    }
+    if brief:
+        template = prompt_text("brief")
+        text = template.fill(indicators=", ".join(BRIEF_INDICATORS), **shared)
+    else:
+        template = prompt_text("system")
+        text = template.fill(
+            names=", ".join(f"`{name}`" for name in INJECTED),
+            rules=describe_rules(),
+            indicators=_indicators(REGISTRY.values()),
+            **shared,
+        )
     declared = template.version.partition(".")[0]
     version = f"{declared}.{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     return Prompts(system=PromptText(version, text), words=frozenset({*REGISTRY, *SOURCES}))

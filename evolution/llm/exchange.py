@@ -33,6 +33,8 @@ class Broken:
     why: Trouble | FatalKind
     reason: str
     """One clause, in our own words: an error's own text could repeat a header."""
+    may_be_billed: bool = False
+    """Whether the other end may have written an answer, and may ask money for it."""
 
 
 class Transport(Protocol):

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fitness.card import CellResult, Metrics, Scorecard
+    from fitness.trades import TradeDigest, TradeGlimpse
 
 _TRAIN_PREFIX = "train-"
+_WORST = 3
 _COMPARED: tuple[tuple[str, Callable[[Metrics], float | None]], ...] = (
     ("sharpe", lambda metrics: metrics.sharpe),
     ("calmar", lambda metrics: metrics.calmar),
@@ -25,6 +27,8 @@ _COMPARED: tuple[tuple[str, Callable[[Metrics], float | None]], ...] = (
 
 def figures(card: Scorecard) -> str:
     """A table, one line per train fold, each figure as ``strategy/buy-and-hold``, averaged over the instruments.
+
+    Below it, how the strategy traded: over all folds, and its worst round trips.
 
     Raises:
         ValueError: the card holds a cell that is not of a train fold. Such a card must never reach a prompt.
@@ -41,7 +45,37 @@ def figures(card: Scorecard) -> str:
     score = f"score {_number(card.score)} against {_number(card.benchmark_score)} of buy and hold"
     lines.append(f"all folds: {card.trades} closed round trips, worst drawdown {_number(card.max_drawdown)}, {score}")
     lines.append(f"beats buy and hold: {'yes' if card.beats_buy_and_hold else 'no'}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_trading(card)])
+
+
+def _trading(card: Scorecard) -> list[str]:
+    digests = [cell.trading for cell in card.cells if cell.trading is not None]
+    if not digests:
+        return []
+    worst = sorted((each.worst for each in digests), key=lambda each: each.net_return)[:_WORST]
+    return [_habits(digests), *(f"a worst round trip: {_round_trip(each)}" for each in worst)]
+
+
+def _habits(digests: Sequence[TradeDigest]) -> str:
+    count = sum(each.count for each in digests)
+    exits: dict[str, int] = defaultdict(int)
+    for each in digests:
+        for reason, times in each.exits.items():
+            exits[reason] += times
+    ended = ", ".join(f"{times} by {reason}" for reason, times in sorted(exits.items()))
+    wins = sum(each.win_rate * each.count for each in digests) / count
+    return (
+        f"round trips: {wins:.0%} gain, {_mean(each.mean_win for each in digests)} on average, and the others "
+        f"{_mean(each.mean_loss for each in digests)}; held {_mean(each.median_bars for each in digests)} bars; fees take "
+        f"{_mean(each.fee_share for each in digests)} of the gains before fees; ended {ended}"
+    )
+
+
+def _round_trip(trade: TradeGlimpse) -> str:
+    return (
+        f"{trade.net_return:+.1%} over {trade.bars} bars, at worst {-trade.mae:.1%} and at best +{trade.mfe:.1%} on the way, "
+        f"ended by {trade.exit_reason}"
+    )
 
 
 def _line(fold: str, cells: Sequence[CellResult]) -> str:

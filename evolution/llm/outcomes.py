@@ -1,17 +1,21 @@
 """How a call to a model can end. Every way is a value; nothing a server does is an exception.
 
-Three groups, and each asks for something else from whoever called:
+Four groups, and each asks for something else from whoever called:
 
 - ``Text``: there is an answer; read it with ``evolution.llm.parse``.
 - ``Truncated``, ``Refused``, ``Empty``, ``ToolCall``: the model answered, and there is nothing to read. It was paid for.
 - ``Retryable``, ``Fatal``: the endpoint did not do its job. ``Retryable`` comes back only when all attempts are used.
+- ``Held``: nothing was sent, because a ceiling of the budget would have been passed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from evolution.llm.budget import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,8 @@ class FatalKind(Enum):
     """The answer is beyond the byte cap and was not read to the end."""
     CLOSED = "closed"
     """The client was closed while the call was under way: the run is being stopped."""
+    NOT_STORED = "not_stored"
+    """A replay asks what the replayed run never asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,4 +152,20 @@ class Fatal(_Ended):
         return f"fatal/{self.kind.value}"
 
 
-Outcome = Text | Truncated | Refused | Empty | ToolCall | Retryable | Fatal
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held(_Ended):
+    """Nothing was sent: the next attempt could have passed a ceiling. Its usage is that of attempts before it."""
+
+    scope: Scope
+    reason: str
+    """One line for people: the setting, what is charged already, and what the call could have cost."""
+
+    @property
+    def code(self) -> str:
+        """Stable name: ``held/<scope>``."""
+        return f"held/{self.scope.value}"
+
+
+Answered = Text | Truncated | Refused | Empty | ToolCall
+"""The model answered, and was paid for it."""
+Outcome = Answered | Retryable | Fatal | Held

@@ -18,12 +18,15 @@ from evolution.llm.plain import one_line
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
+
+    from evolution.llm.outcomes import Answered
 
 HYPOTHESIS_LIMIT = 200
 # A strategy is 10 kB at most; with a long explanation around it this is still generous.
 _ANSWER_LIMIT = 200_000
-_LANGUAGES = frozenset({"", "python", "py", "python3"})
+LANGUAGES = frozenset({"", "python", "py", "python3"})
+"""What a block of a whole file may be tagged with."""
 _FENCE = re.compile(r"^(?:`{3}|~{3})", re.MULTILINE)
 _HYPOTHESIS = re.compile(r"^[ \t*_#>-]*HYPOTHESIS[*_]*[ \t]*:[*_]*(?P<text>[^\r\n]*)", re.MULTILINE)
 # Quotation marks and primes that stand for ' or " in typeset text, and for nothing in Python.
@@ -47,6 +50,9 @@ class Flaw(Enum):
     MANY_BLOCKS = "E_MANY_BLOCKS"
     WRONG_LANGUAGE = "E_WRONG_LANGUAGE"
     BAD_CHARACTER = "E_BAD_CHARACTER"
+    EDIT_FORM = "E_EDIT_FORM"
+    SEARCH_MISS = "E_SEARCH_MISS"
+    SEARCH_AMBIGUOUS = "E_SEARCH_AMBIGUOUS"
     NOOP = "E_NOOP"
     """The same strategy as a parent; found by the breeder, which knows the parents."""
     DUPLICATE = "E_DUPLICATE"
@@ -76,6 +82,14 @@ class Unreadable:
         return f"{self.flaw.value}: {self.message}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extract:
+    """The one block of an answer, byte for byte, and the line in front of it."""
+
+    code: str
+    hypothesis: str
+
+
 class _Block(NamedTuple):
     language: str
     code: str
@@ -101,13 +115,21 @@ _WITHOUT_TEXT = {
 }
 
 
-def read_answer(outcome: Text | Truncated | Refused | Empty | ToolCall) -> Answer | Unreadable:
-    r"""The one reading of what a model answered.
+def read_answer(outcome: Answered) -> Answer | Unreadable:
+    r"""The one reading of what a model answered with a whole file.
 
     >>> answer = read_answer(Text(text="HYPOTHESIS: wait longer\n```python\nclass S(Strategy): ...\n```"))
     >>> answer.hypothesis, answer.source.data
     ('wait longer', b'class S(Strategy): ...\n')
     """
+    found = read_block(outcome)
+    if isinstance(found, Unreadable):
+        return found
+    return Answer(source=StrategySource.from_text(found.code), hypothesis=found.hypothesis)
+
+
+def read_block(outcome: Answered, *, languages: Container[str] = LANGUAGES) -> Extract | Unreadable:
+    """The one fenced block of an answer, in one of the given languages, with nothing in it that cannot be seen."""
     if not isinstance(outcome, Text):
         return _WITHOUT_TEXT[type(outcome)]
     if len(outcome.text) > _ANSWER_LIMIT:
@@ -119,13 +141,13 @@ def read_answer(outcome: Text | Truncated | Refused | Empty | ToolCall) -> Answe
     text = _without_thinking(outcome.text)
     if text is None:
         return Unreadable(flaw=Flaw.NO_CODE, message="the answer never gets past its thinking", hint=_ONE_BLOCK)
-    block = _only_block(text)
+    block = _only_block(text, languages)
     if isinstance(block, Unreadable):
         return block
     bad = _bad_character(block.code)
     if bad is not None:
         return bad
-    return Answer(source=StrategySource.from_text(block.code), hypothesis=_hypothesis(text))
+    return Extract(code=block.code, hypothesis=_hypothesis(text))
 
 
 def _without_thinking(text: str) -> str | None:
@@ -137,7 +159,7 @@ def _without_thinking(text: str) -> str | None:
     return rest if closed else None
 
 
-def _only_block(text: str) -> _Block | Unreadable:
+def _only_block(text: str, languages: Container[str]) -> _Block | Unreadable:
     blocks = list(_blocks(text))
     if not blocks:
         return Unreadable(flaw=Flaw.NO_CODE, message="the answer holds no fenced block", hint=_ONE_BLOCK)
@@ -148,7 +170,7 @@ def _only_block(text: str) -> _Block | Unreadable:
     block = blocks[0]
     if block is None:
         return Unreadable(flaw=Flaw.OPEN_BLOCK, message="the fenced block is not closed", hint=_ONE_BLOCK)
-    if block.language not in _LANGUAGES:
+    if block.language not in languages:
         return Unreadable(
             flaw=Flaw.WRONG_LANGUAGE,
             message=f"the block is tagged {one_line(block.language, 20)!r}, not python",

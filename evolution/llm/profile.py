@@ -13,10 +13,14 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from evolution.llm.shape import GRAMMAR_DIALECTS
+
 if TYPE_CHECKING:
     from evolution.llm.outcomes import Usage
 
 _TOKENS_PER_PRICE_UNIT = 1_000_000
+# The first version of Anthropic's protocol that refuses a temperature.
+_WITHOUT_TEMPERATURE = "2026-10-21"
 _Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
@@ -58,19 +62,34 @@ class LlmProfile(_Value):
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
-    dialect: Literal["openai_chat"] = "openai_chat"
-    """The protocol that the endpoint speaks; ``openai_chat`` is ``POST <base_url>/chat/completions``."""
+    dialect: Literal["openai_chat", "openai_responses", "anthropic", "llamacpp", "vllm", "ollama"] = "openai_chat"
+    """The protocol that the endpoint speaks (``evolution.llm.dialects``). ``openai_chat`` fits most servers;
+    ``llamacpp`` and ``vllm`` are the same with constrained output, each in its own way."""
     base_url: Annotated[str, Field(max_length=300)]
-    """``https://host/v1``; plain ``http`` only without a key, or to this machine itself."""
+    """``https://host/v1``, for ``ollama`` without the ``/v1``; plain ``http`` only without a key, or to this machine."""
     model: Annotated[str, Field(min_length=1, max_length=200)]
     key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")] | None = None
     """Name of the environment variable that holds the key; None for an endpoint that wants none."""
     max_tokens: Annotated[int, Field(ge=256, le=200_000)] = 4_096
     """Most tokens that one answer may have; reasoning tokens count where the endpoint counts them."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """What the endpoint calls that limit: newer OpenAI models refuse ``max_tokens``, most other servers need it."""
+    """What chat completions call that limit: newer OpenAI models refuse ``max_tokens``, most other servers need it."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     """None sends no temperature: some models refuse the field, even at its default."""
+    system_role: bool = True
+    """False for models that refuse a system message: its text then begins the first question."""
+    api_version: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")] = _WITHOUT_TEMPERATURE
+    """Version header; only ``anthropic`` sends one."""
+    context_tokens: Annotated[int, Field(ge=1_024)] | None = None
+    """Size of the model's window. A question that might not fit in it with its answer is not sent. None means that the
+    endpoint itself says so when it is too long; ``ollama``, which does not, needs a figure."""
+    constrained: bool = False
+    """Hold answers to a grammar of whole strategies while they are decoded. For small models, which write nothing usable
+    without it and nothing original with it."""
+    mutate_as: Literal["full", "search_replace"] = "full"
+    """How a mutation is answered: the whole file, or SEARCH/REPLACE sections, which only strong models get right."""
+    contract: Literal["full", "brief"] = "full"
+    """How much of the contract the system text tells; the brief one is for small windows and slow machines."""
     timeouts: Timeouts = Timeouts()
     attempts: Annotated[int, Field(ge=1, le=10)] = 4
     """Most attempts of one call. There is no other retry layer above or below."""
@@ -92,6 +111,21 @@ class LlmProfile(_Value):
             raise ValueError("must hold no user, password, query or fragment: name the key's variable in key_env")
         _ = parts.port  # raises ValueError with its own sentence
         return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _fits_its_dialect(self) -> LlmProfile:
+        if self.constrained and self.dialect not in GRAMMAR_DIALECTS:
+            raise ValueError(f"constrained needs a dialect with grammars: {' or '.join(sorted(GRAMMAR_DIALECTS))}")
+        if self.constrained and self.mutate_as != "full":
+            raise ValueError('constrained answers are whole files: leave mutate_as out, or set it to "full"')
+        if self.dialect == "ollama" and self.context_tokens is None:
+            raise ValueError("dialect ollama needs context_tokens: the server cuts longer questions without saying so")
+        is_new = self.dialect == "anthropic" and self.api_version >= _WITHOUT_TEMPERATURE
+        if is_new and self.temperature is not None:
+            raise ValueError(f"temperature is refused from api_version {_WITHOUT_TEMPERATURE} on: leave it out")
+        if self.dialect in {"openai_responses", "anthropic", "ollama"} and self.max_tokens_field != "max_tokens":
+            raise ValueError(f"max_tokens_field is for chat completions: leave it out with dialect {self.dialect}")
+        return self
 
     @model_validator(mode="after")
     def _keeps_the_key_private(self) -> LlmProfile:

@@ -1,8 +1,9 @@
 """Builds the prompts: one system text for all, one task for each proposal, and what follows when an answer is sent back.
 
 What a prompt may hold, and nothing else: the contract, a parent's code without a word of prose (``showing``), figures of
-train folds (``figures``), one direction of ours drawn by the proposal's seed, and data: a parent's recorded hypothesis
-and the gates' findings, as JSON between tags whose name nobody can guess. Never what a candidate raised or printed.
+train folds (``figures``), one direction of ours drawn by the proposal's seed, and data: recorded hypotheses, how earlier
+attempts on the lineage ended (``background``) and the gates' findings, as JSON between tags whose name nobody can guess.
+Never what a candidate raised or printed.
 """
 
 from __future__ import annotations
@@ -11,21 +12,26 @@ import hashlib
 import json
 import random
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cache
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from evolution.llm.client import Message, Role
+from evolution.llm.background import NO_BACKGROUND
+from evolution.llm.edits import apply_edits
 from evolution.llm.figures import figures
+from evolution.llm.parse import Answer, Unreadable, read_answer, read_block
 from evolution.llm.plain import one_line
+from evolution.llm.question import Message, Role
 from evolution.llm.showing import shown_text
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evolution.llm.parse import Unreadable
+    from evolution.llm.background import Background
+    from evolution.llm.outcomes import Answered
     from evolution.search import Proposal
     from evolution.trial import Trial
     from gates.findings import Finding
@@ -34,6 +40,19 @@ if TYPE_CHECKING:
 _MOST_FINDINGS = 5
 _NOTE_LIMIT = 240
 _EXCERPT_LIMIT = 120
+
+
+# What a block of sections may be tagged with.
+_EDIT_LANGUAGES = frozenset({"", "python", "py", "python3", "diff"})
+
+
+class Manner(Enum):
+    """What is asked for; the value is the name of the prompt's file."""
+
+    MUTATE = "mutate"
+    CROSSOVER = "crossover"
+    SCRATCH = "scratch"
+    """A strategy without a parent. The parents of the proposal are not shown, and are no parents of the child."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,53 +99,99 @@ class Prompts:
     words: frozenset[str]
     """String literals that a shown strategy keeps."""
 
-    def task(self, proposal: Proposal, parents: Sequence[Trial]) -> Task:
+    def task(
+        self,
+        proposal: Proposal,
+        parents: Sequence[Trial],
+        *,
+        background: Background = NO_BACKGROUND,
+        scratch: bool = False,
+        edits: bool = False,
+    ) -> Task:
         """What to ask for a proposal.
 
         Args:
             proposal: A mutation or a crossover; its seed draws the direction and the names of the data tags.
             parents: The trials of ``proposal.parents``, in that order; all of them ran.
+            background: What the run's complete generations have shown.
+            scratch: Ask for a strategy without a parent instead of a mutation.
+            edits: Ask for SEARCH/REPLACE sections instead of a whole file; only a mutation can be answered so.
 
         Raises:
             ValueError: the parents do not fit the proposal, have no scorecard, or a card with other than train cells.
         """
         if not parents or [parent.candidate.id for parent in parents] != list(proposal.parents):
             raise ValueError(f"proposal {proposal.id} has parents {proposal.parents}, which are not those handed in")
+        manner = Manner.CROSSOVER if len(parents) > 1 else Manner.SCRATCH if scratch else Manner.MUTATE
         rng = random.Random(proposal.seed)
         shown = [shown_text(parent.candidate.source, self.words) for parent in parents]
-        tables = [_figures_of(parent) for parent in parents]
-        notes = _data([_note(parent) for parent in parents], rng)
-        if len(parents) == 1:
-            name, pieces = "mutate", {"parent": shown[0], "figures": tables[0]}
-        else:
-            name = "crossover"
-            pieces = {"first": shown[0], "first_figures": tables[0], "second": shown[1], "second_figures": tables[1]}
+        pieces = self._pieces(manner, parents, shown, rng)
         directions = prompt_text("directives")
-        direction = rng.choice(_directions(directions, name))
-        text = prompt_text(name)
+        pieces["directive"] = rng.choice(_directions(directions, manner.value))
+        pieces["history"] = _history(manner, background, parents, rng)
+        text = prompt_text(manner.value)
         return Task(
             prompts=self,
-            question=text.fill(**pieces, notes=notes, directive=direction),
+            manner=manner,
+            question=text.fill(**pieces),
             version=f"{self.system.version} {text.version} {directions.version}",
-            shown=tuple(StrategySource.from_text(code) for code in shown),
+            shown=() if manner is Manner.SCRATCH else tuple(StrategySource.from_text(code) for code in shown),
+            edits=edits and manner is Manner.MUTATE,
             rng=rng,
         )
+
+    def _pieces(
+        self, manner: Manner, parents: Sequence[Trial], shown: Sequence[str], rng: random.Random
+    ) -> dict[str, str]:
+        tables = [_figures_of(parent) for parent in parents]
+        match manner:
+            case Manner.SCRATCH:
+                return {"figures": tables[0]}
+            case Manner.MUTATE:
+                pieces = {"parent": shown[0], "figures": tables[0]}
+            case Manner.CROSSOVER:
+                pieces = {
+                    "first": shown[0],
+                    "first_figures": tables[0],
+                    "second": shown[1],
+                    "second_figures": tables[1],
+                }
+        return {**pieces, "notes": _data([_note(parent) for parent in parents], rng)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One child to be written: the first question, and how to ask again."""
+    """One child to be written: the first question, how to ask again, and how to read what comes."""
 
     prompts: Prompts
+    manner: Manner
     question: str
     version: str
     shown: tuple[StrategySource, ...]
-    """The parents as the model sees them."""
+    """The parents as the model sees them; empty when it sees none."""
+    edits: bool
+    """Whether the first answer is to be SEARCH/REPLACE sections. After that only whole files are asked for: who missed
+    once by a letter does so again."""
     rng: random.Random = field(repr=False)
 
     def first(self) -> Prompt:
         """The question as it is asked at first."""
-        return self._prompt(self.question, self.version)
+        if not self.edits:
+            return self._prompt(self.question, self.version)
+        text = prompt_text("edits")
+        return self._prompt(f"{self.question}\n{text.text}", f"{self.version} {text.version}")
+
+    def read(self, outcome: Answered, *, is_first: bool) -> Answer | Unreadable:
+        """The one reading of an answer to the first question, or to a later one."""
+        if not (self.edits and is_first):
+            return read_answer(outcome)
+        found = read_block(outcome, languages=_EDIT_LANGUAGES)
+        if isinstance(found, Unreadable):
+            return found
+        changed = apply_edits(self.shown[0].text, found.code)
+        if isinstance(changed, Unreadable):
+            return changed
+        return Answer(source=StrategySource.from_text(changed), hypothesis=found.hypothesis)
 
     def again(self, flaw: Unreadable) -> Prompt:
         """The same question after an answer without a reading. Its text does not come back: there is nothing to mend."""
@@ -146,6 +211,18 @@ class Task:
     def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
         system = Message(Role.SYSTEM, self.prompts.system.text)
         return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
+
+
+def _history(manner: Manner, background: Background, parents: Sequence[Trial], rng: random.Random) -> str:
+    """What the run has shown so far; empty when there is nothing to say."""
+    sections: list[str] = []
+    attempts = [] if manner is Manner.SCRATCH else background.attempts(parents)
+    if attempts:
+        sections.append(f"What was tried on this lineage lately, oldest first:\n\n{_data(attempts, rng)}")
+    refusals = background.refusals()
+    if refusals:
+        sections.append(f"What the gates refused most often in this search:\n\n{_data(refusals, rng)}")
+    return "".join(f"{section}\n\n" for section in sections)
 
 
 def _figures_of(parent: Trial) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ from evolution.llm.exchange import Broken, Reply
 from evolution.llm.outcomes import FatalKind, Trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import SecretStr
 
     from evolution.llm.profile import Timeouts
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 MAX_REPLY_BYTES = 4 * 1024 * 1024
 # Blanking a very short key ("x", for servers that want any) would cut holes into honest answers.
 _SHORTEST_BLANKED_KEY = 8
+_BEARER = "authorization"
 _CLOSED = Broken(why=FatalKind.CLOSED, reason="the client was closed")
 
 
@@ -40,8 +44,10 @@ class HttpTransport:
 
     Args:
         base_url: Where ``path`` is appended to.
-        key: Sent as a bearer token with each request; None sends none.
+        key: Sent with each request; None sends none.
         timeouts: ``call_s`` is not used here: each ``post`` is told its own limit.
+        key_header: Where the key goes; in ``authorization`` as a bearer token.
+        headers: Sent with each request.
         max_reply_bytes: Cap of one answer.
         carrier: Stands in for the network in tests.
     """
@@ -52,10 +58,13 @@ class HttpTransport:
         key: SecretStr | None,
         timeouts: Timeouts,
         *,
+        key_header: str = _BEARER,
+        headers: Mapping[str, str] | None = None,
         max_reply_bytes: int = MAX_REPLY_BYTES,
         carrier: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._key = key
+        self._key_header = key_header
         self._read_s = timeouts.read_s
         self._max_reply_bytes = max_reply_bytes
         self._client = httpx.AsyncClient(
@@ -65,7 +74,12 @@ class HttpTransport:
             timeout=httpx.Timeout(
                 connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=timeouts.connect_s
             ),
-            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "trigate"},
+            headers={
+                **(headers or {}),
+                "accept": "application/json",
+                "accept-encoding": "identity",
+                "user-agent": "trigate",
+            },
             transport=carrier,
         )
         self._stack = ExitStack()
@@ -94,25 +108,30 @@ class HttpTransport:
             with anyio.fail_after(timeout_s):
                 return await self._exchange(path, body)
         except TimeoutError:
-            return Broken(why=Trouble.TIMEOUT, reason=f"no complete answer within {timeout_s:.0f} s")
+            reason = f"no complete answer within {timeout_s:.0f} s"
+            return Broken(why=Trouble.TIMEOUT, reason=reason, may_be_billed=True)
         except httpx.ReadTimeout:
-            return Broken(why=Trouble.TIMEOUT, reason=f"silent for {self._read_s:g} s")
+            return Broken(why=Trouble.TIMEOUT, reason=f"silent for {self._read_s:g} s", may_be_billed=True)
         except httpx.TransportError as error:
-            # Only the type's name: some of these errors quote the header that they dislike.
-            return Broken(why=Trouble.CONNECTION, reason=f"connection failed ({type(error).__name__})")
+            return _broken(error)
 
     async def _exchange(self, path: str, body: bytes) -> Reply | Broken:
         async with self._client.stream("POST", path, content=body, headers=self._headers()) as response:
             encoding = response.headers.get("content-encoding", "identity").lower()
             if encoding != "identity":
-                return Broken(
-                    why=FatalKind.BAD_REQUEST, reason="the server compressed an answer asked for uncompressed"
-                )
+                reason = "the server compressed an answer asked for uncompressed"
+                return Broken(why=FatalKind.BAD_REQUEST, reason=reason, may_be_billed=True)
             content = bytearray()
-            async for chunk in response.aiter_raw():
-                content += chunk
-                if len(content) > self._max_reply_bytes:
-                    return Broken(why=FatalKind.TOO_LARGE, reason=f"answer beyond {self._max_reply_bytes} bytes")
+            try:
+                async for chunk in response.aiter_raw():
+                    content += chunk
+                    if len(content) > self._max_reply_bytes:
+                        reason = f"answer beyond {self._max_reply_bytes} bytes"
+                        return Broken(why=FatalKind.TOO_LARGE, reason=reason, may_be_billed=True)
+            except (httpx.NetworkError, httpx.ProtocolError) as error:
+                # An answer that has begun was probably written, and billed. Before that it was not: a server that is
+                # down must not eat up the budget of a run that waits for it.
+                return replace(_broken(error), may_be_billed=True)
             return Reply(
                 status=response.status_code,
                 headers={name.lower(): self._without_key(value) for name, value in response.headers.items()},
@@ -122,9 +141,15 @@ class HttpTransport:
     def _headers(self) -> dict[str, str]:
         headers = {"content-type": "application/json"}
         if self._key is not None:
-            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+            secret = self._key.get_secret_value()
+            headers[self._key_header] = f"Bearer {secret}" if self._key_header == _BEARER else secret
         return headers
 
     def _without_key(self, text: str) -> str:
         secret = self._key.get_secret_value() if self._key is not None else ""
         return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_BLANKED_KEY else text
+
+
+def _broken(error: httpx.TransportError) -> Broken:
+    # Only the type's name: some of these errors quote the header that they dislike.
+    return Broken(why=Trouble.CONNECTION, reason=f"connection failed ({type(error).__name__})")

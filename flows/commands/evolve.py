@@ -24,15 +24,24 @@ def evolve(
     population: Annotated[int | None, typer.Option(help="Candidates in each generation (default 24).")] = None,
     seed: Annotated[int | None, typer.Option(help="Equal seeds give equal candidates, scores and pool.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="No model: offline operators only (the default).")] = False,
-    llm: Annotated[str | None, typer.Option("--llm", metavar="PROFILE", help="Let a model write children.")] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option("--llm", metavar="PROFILE", help="Let a model write children; several, by comma, share the work."),
+    ] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with a run that was cut short.")] = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Run a finished run once more from what it has stored, with no network."),
+    ] = None,
     symbol: Symbol = None,
     timeframe: TimeframeText = None,
     cage: CageChoice = None,
     json: Json = False,
 ) -> int:
     """Evolve strategies: breed, gate, cage, score, select; then fill the pool."""
-    _refuse_contradictions(offline=offline, llm=llm, resume=resume, others=(data, generations, population, seed))
+    _refuse_contradictions(
+        offline=offline, llm=llm, resume=resume, replay=replay, others=(data, generations, population, seed)
+    )
     from flows.settings import home_folder, load_settings
     from flows.watch import ConsoleWatch
 
@@ -40,7 +49,7 @@ def evolve(
     settings = load_settings(
         config, home, data=data, cage=cage, search__generations=generations, search__population=population
     )
-    order = _order(settings, home, seed=seed, llm=llm, resume=resume, symbol=symbol, timeframe=timeframe)
+    order = _order(settings, home, seed=seed, llm=llm, resume=resume, replay=replay, symbol=symbol, timeframe=timeframe)
     with ConsoleWatch(stderr=json) as watch:
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
         summary = _run(settings, home, watch, order)
@@ -48,11 +57,18 @@ def evolve(
     return 0
 
 
-def _refuse_contradictions(*, offline: bool, llm: str | None, resume: str | None, others: tuple[object, ...]) -> None:
+def _refuse_contradictions(
+    *, offline: bool, llm: str | None, resume: str | None, replay: str | None, others: tuple[object, ...]
+) -> None:
     if offline and llm:
         raise UsageProblem("--offline and --llm exclude each other: leave one out")
-    if resume and (llm or any(each is not None for each in others)):
-        raise UsageProblem("--resume goes on with the run's own data, sizes, seed and profile: leave those flags out")
+    if resume and replay:
+        raise UsageProblem(
+            "--resume and --replay exclude each other: a replay that was cut short is resumed by its own id"
+        )
+    for flag, run in (("--resume", resume), ("--replay", replay)):
+        if run and (llm or any(each is not None for each in others)):
+            raise UsageProblem(f"{flag} takes the run's own data, sizes, seed and profile: leave those flags out")
 
 
 def _order(
@@ -62,14 +78,17 @@ def _order(
     seed: int | None,
     llm: str | None,
     resume: str | None,
+    replay: str | None,
     symbol: str | None,
     timeframe: str | None,
 ) -> Order:
     from flows.opening import dataset, engine
-    from flows.start import new_order, stored_order
+    from flows.start import new_order, replayed_order, stored_order
 
     if resume is not None:
         return stored_order(engine(home), resume)
+    if replay is not None:
+        return replayed_order(engine(home), replay)
     # Registers a file under a name, so that the run itself only ever speaks of names.
     registered = dataset(settings.data, home, symbol=symbol, timeframe=timeframe)
     return new_order(settings.model_copy(update={"data": registered.name}), seed=seed, profile=llm)
@@ -121,6 +140,8 @@ def _introduce(watch: ConsoleWatch, night: Night) -> None:
     dataset, order, settings = night.dataset, night.order, night.settings
     origin = {"real": "real bars", "synthetic": "synthetic bars", "file": "bars from a file"}[dataset.label]
     children = f"model profile {order.profile}" if order.profile else "offline operators, no model"
+    if order.replay:
+        children += f", as stored by run {order.replay}"
     watch.say(
         f"run {night.run_id}: {dataset.name} ({origin}: {', '.join(dataset.symbols)}, {dataset.timeframe}), seed {order.seed}"
     )

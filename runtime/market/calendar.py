@@ -1,12 +1,7 @@
-"""Time in market data: stamps as text, the step between bars, and how many bars a year has.
-
-Nothing here knows of exchanges or holidays. A calendar is the number of bars it has in a year, and the data say which
-one is meant.
-"""
+"""Time in market data: stamps as text, and the step between bars. Markets and their hours are in ``sessions``."""
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -23,11 +18,6 @@ HOUR_S = 3_600
 DAY_S = 86_400
 # The mean Gregorian year.
 YEAR_S = 31_556_952
-
-# A measured figure this near to a calendar is that calendar: holidays and a few lost bars move it by less.
-_SNAP = 0.03
-_SESSION_S = 23_400  # 6.5 hours, a United States equity session
-_SESSIONS_PER_YEAR = 252
 
 # A step seen this often is the step: two bars a session show it in half of the differences, daily bars in 78 %.
 _STEP_SHARE = 0.3
@@ -137,35 +127,6 @@ def check_timeframe(ts: NDArray[np.int64], timeframe: Timeframe) -> None:
             f"timeframe {timeframe}: the bars are {_duration(observed)} apart; state the timeframe that the data have, "
             f"or none"
         )
-
-
-def bars_per_year(ts: NDArray[np.int64], timeframe: Timeframe) -> float:
-    """Bars in a year, for annualising: steps over years between first and last bar, snapped to a calendar within 3 %.
-
-    Calendars: around the clock (365 days); below a day the United States equity session of 6.5 hours on 252 days,
-    with or without the partial bar at its end counted as a whole one; 252 for daily and 52 for weekly bars. A market
-    that follows none of them (currencies, futures) keeps the measured figure.
-
-    Args:
-        ts: Opens in time order, shape ``(n,)`` with n >= 2, seconds since 1970.
-        timeframe: Step between bars.
-    """
-    measured = (len(ts) - 1) * YEAR_S / float(ts[-1] - ts[0])
-    nearest = min(_calendars(timeframe), key=lambda calendar: abs(calendar - measured))
-    return nearest if abs(nearest - measured) <= _SNAP * nearest else measured
-
-
-def _calendars(timeframe: Timeframe) -> tuple[float, ...]:
-    seconds = timeframe.seconds
-    around_the_clock = 365 * DAY_S / seconds
-    if seconds == DAY_S:
-        return (around_the_clock, float(_SESSIONS_PER_YEAR))
-    if seconds == 7 * DAY_S:
-        return (52.0,)
-    if seconds > DAY_S:
-        return (around_the_clock,)
-    per_session = _SESSION_S / seconds
-    return (around_the_clock, _SESSIONS_PER_YEAR * per_session, _SESSIONS_PER_YEAR * float(math.ceil(per_session)))
 
 
 def _steps(ts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -51,15 +51,21 @@ NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
 class Source:
     """What a set was made from, so that opening the same thing again finds it."""
 
-    kind: Literal["builtin", "file"]
+    kind: Literal["builtin", "file", "feed"]
     sha256: str
-    """Of the file's bytes, or a built-in set's own digest."""
+    """Of the file's bytes, or a built-in set's own digest, or of what was asked of a feed."""
     path: str | None = None
-    """Where the file was, absolute; None for a built-in set."""
+    """Where the file was, absolute; None for other kinds."""
     symbol: str | None = None
     """The symbol that was asked for; None for none."""
     timeframe: str | None = None
     """The timeframe that was asked for; None for none."""
+    calendar: str | None = None
+    """The calendar that was stated; None means that bars per year were inferred."""
+    resampled_from: str | None = None
+    """Timeframe of the bars that these were made from; None for bars as they came."""
+    feed: str | None = None
+    """Name and address of the feed; None for other kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,9 +201,9 @@ def add_set(manifest: Manifest, home: Path, *, search: bytes, vault: bytes) -> N
     """Put a new set on disk, complete or not at all. Call it inside ``writing``."""
     root = data_root(home)
     folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=root))
-    _write(folder / SEARCH_FILE, search)
-    _write(folder / VAULT_FILE, vault)
-    _write(folder / MANIFEST_FILE, _document(manifest))
+    write_new(folder / SEARCH_FILE, search)
+    write_new(folder / VAULT_FILE, vault)
+    write_new(folder / MANIFEST_FILE, _document(manifest))
     folder.rename(root / manifest.name)
 
 
@@ -211,11 +217,12 @@ def replace_vault(manifest: Manifest, home: Path, *, vault: bytes) -> None:
     for file, data in ((VAULT_FILE, vault), (MANIFEST_FILE, _document(manifest))):
         fresh = folder / f"{_UNFINISHED}{file}"
         fresh.unlink(missing_ok=True)
-        _write(fresh, data)
+        write_new(fresh, data)
         fresh.replace(folder / file)
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_new(path: Path, data: bytes) -> None:
+    """Write a new private file and wait until it is on disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)

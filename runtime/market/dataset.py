@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runtime.market.split import Split
     from runtime.model import Timeframe
 
-Label = Literal["real", "synthetic", "file"]
+Label = Literal["real", "synthetic", "file", "feed"]
 """Where a set comes from; shown beside every figure that was made on it."""
 
 
@@ -87,6 +87,8 @@ class DataSetSummary:
     vault_start: datetime
     registered: bool
     """False for a built-in set that was never opened in this home."""
+    origin: str
+    """What it was made from, in words: the file or feed, the calendar that was stated, what it was resampled from."""
 
 
 def digest(bars: Mapping[str, Bars], split: Split) -> str:

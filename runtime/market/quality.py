@@ -7,6 +7,7 @@ and bad data often have; a person decides. The checks are listed once, in ``ERRO
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ class QualityIssue:
     rule: str
     """Stable id, like ``high-low``."""
     places: tuple[int, ...]
-    """Rows (from 0), or lines of the file (the header is line 1) when the bars came from one; in order, all of them."""
+    """Rows (from 0), or places in the file that the bars came from (in CSV the header is line 1); in order, all of them."""
     message: str
     """One sentence: the first places, the value there, the rule."""
 
@@ -69,6 +70,17 @@ class QualityReport:
         return not self.errors
 
 
+class Gap(NamedTuple):
+    """A stretch without bars."""
+
+    row: int
+    """The first bar after it, counted from 0."""
+    after: int
+    """Open of the bar before the gap, seconds since 1970 UTC."""
+    before: int
+    """Open of the bar after it."""
+
+
 class _Suspects(NamedTuple):
     """What a check returns: the suspicious rows and what to say about the first of them."""
 
@@ -77,30 +89,32 @@ class _Suspects(NamedTuple):
     text: str
 
 
-def check_quality(bars: Bars, *, lines: Sequence[int] | None = None) -> QualityReport:
+def check_quality(bars: Bars, *, places: Sequence[int] | None = None, unit: str = "row") -> QualityReport:
     """Judge the content of bars.
 
     Args:
         bars: What to judge.
-        lines: Line of the file that each row came from, to be named in messages; by default rows are named, from 0.
+        places: Where in its file each bar came from, to be named in messages; by default rows are named, from 0.
+        unit: What ``places`` count, in the singular.
     """
+    found = range(len(bars)) if places is None else places
     return QualityReport(
-        errors=tuple(_issues(bars, ERROR_CHECKS, lines)), warnings=tuple(_issues(bars, WARNING_CHECKS, lines))
+        errors=tuple(_issues(bars, ERROR_CHECKS, found, unit)),
+        warnings=tuple(_issues(bars, WARNING_CHECKS, found, unit)),
     )
 
 
 def _issues(
-    bars: Bars, checks: Sequence[Callable[[Bars], _Suspects]], lines: Sequence[int] | None
+    bars: Bars, checks: Sequence[Callable[[Bars], _Suspects]], found: Sequence[int], unit: str
 ) -> Iterator[QualityIssue]:
     for check in checks:
         suspects = check(bars)
         if not len(suspects.rows):
             continue
-        rows = suspects.rows.tolist()
-        places = tuple(rows if lines is None else (lines[row] for row in rows))
+        places = tuple(found[row] for row in suspects.rows.tolist())
         named = ", ".join(map(str, places[:_NAMED_PLACES]))
         more = f" and {len(places) - _NAMED_PLACES} more" if len(places) > _NAMED_PLACES else ""
-        word = ("row" if lines is None else "line") + ("s" if len(places) > 1 else "")
+        word = unit + ("s" if len(places) > 1 else "")
         yield QualityIssue(rule=suspects.rule, places=places, message=f"{word} {named}{more}: {suspects.text}")
 
 
@@ -178,12 +192,12 @@ def _off_grid(bars: Bars) -> _Suspects:
         # A week that begins after a holiday is shorter, so half a step is the limit.
         wrong[1:] = (gaps > 0) & (gaps < step / 2)
     elif step < DAY_S and len(bars):
-        # Daylight saving moves the grid of steps over an hour by an hour.
-        unit = min(step, HOUR_S)
+        # Daylight saving moves the grid of steps that do not divide an hour; what is left of it is this unit.
+        unit = gcd(step, HOUR_S)
         phases, counts = np.unique(bars.ts % unit, return_counts=True)
         wrong = bars.ts % unit != phases[counts.argmax()]
-        if step > HOUR_S:
-            overlap = (gaps > 0) & (gaps < step - HOUR_S) & ~wrong[1:] & ~wrong[:-1]
+        if unit < step:
+            overlap = (gaps > 0) & (gaps < step - (HOUR_S if step > HOUR_S else 0)) & ~wrong[1:] & ~wrong[:-1]
             wrong[1:] |= overlap
     rows = np.flatnonzero(wrong)
     text = ""
@@ -237,17 +251,45 @@ def _split_like(bars: Bars) -> _Suspects:
 
 
 def _gap(bars: Bars) -> _Suspects:
-    gaps = np.diff(bars.ts)
+    found = gaps(bars)
+    rows = np.array([gap.row for gap in found], dtype=np.intp)
+    text = ""
+    if found:
+        text = f"no bars between {stamp_text(found[0].after)} and {stamp_text(found[0].before)}; nothing is filled in"
+    return _Suspects("gap", rows, text)
+
+
+def gaps(bars: Bars) -> tuple[Gap, ...]:
+    """Where bars are missing, oldest first.
+
+    In a market around the clock every missing bar is a gap; elsewhere only what is longer than the longest regular
+    holidays, since nights and weekends are not told from a lost day.
+    """
+    steps = np.diff(bars.ts)
     step = bars.timeframe.seconds
     span = int(bars.ts[-1] - bars.ts[0]) if len(bars) else 0
     continuous = span > 0 and (len(bars) - 1) * step >= _CONTINUOUS_SHARE * span
     limit = step + HOUR_S if continuous and step > HOUR_S else step if continuous else max(_LONG_CLOSURE_S, 2 * step)
-    rows = np.flatnonzero(gaps > limit) + 1
+    rows = (np.flatnonzero(steps > limit) + 1).tolist()
+    return tuple(Gap(row=row, after=int(bars.ts[row - 1]), before=int(bars.ts[row])) for row in rows)
+
+
+def _moved_open(bars: Bars) -> _Suspects:
+    """Daily bars whose time of day is not the usual one; daylight saving moves it by an hour."""
+    rows = np.empty(0, dtype=np.intp)
+    usual = 0
+    if bars.timeframe.seconds % DAY_S == 0 and len(bars):
+        times, counts = np.unique(bars.ts % DAY_S, return_counts=True)
+        usual = int(times[counts.argmax()])
+        away = np.abs(bars.ts % DAY_S - usual)
+        rows = np.flatnonzero(np.minimum(away, DAY_S - away) > HOUR_S)
     text = ""
     if len(rows):
-        before, after = (stamp_text(int(bars.ts[row])) for row in (rows[0] - 1, rows[0]))
-        text = f"no bars between {before} and {after}; nothing is filled in"
-    return _Suspects("gap", rows, text)
+        text = (
+            f"the stamp is {stamp_text(int(bars.ts[rows[0]]))} and most bars open at {usual // HOUR_S:02}:{usual % HOUR_S // 60:02} "
+            f"UTC; daylight saving explains one hour, so check the time zone"
+        )
+    return _Suspects("moved-open", rows, text)
 
 
 ERROR_CHECKS: tuple[Callable[[Bars], _Suspects], ...] = (
@@ -259,4 +301,4 @@ ERROR_CHECKS: tuple[Callable[[Bars], _Suspects], ...] = (
     _duplicate,
     _off_grid,
 )
-WARNING_CHECKS: tuple[Callable[[Bars], _Suspects], ...] = (_stale_open, _zero_volume, _split_like, _gap)
+WARNING_CHECKS: tuple[Callable[[Bars], _Suspects], ...] = (_stale_open, _zero_volume, _split_like, _gap, _moved_open)

@@ -1,43 +1,35 @@
-"""Opening data sets by name or path, and the registration behind it that fixes the split for ever.
+"""Opening data sets by name or path, and adding files.
 
-The first time a set is opened in a home, its bars are checked, split and written as a search part and a vault part.
-From then on only the search part is read. A file that has only grown since then adds its new bars to the vault; one
-that has changed in any other way is refused, because its registered split was made on other data.
+The first time a set is opened in a home, its bars are checked, split and written as a search part and a vault part
+(``runtime.market.registration``). From then on only the search part is read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from runtime.market import catalog
 from runtime.market.builtin import BUILTINS, find_builtin
-from runtime.market.calendar import stamp_text
-from runtime.market.catalog import Entry, Manifest, Source
-from runtime.market.csvfile import bars_from_bytes, read_bytes
+from runtime.market.catalog import Manifest, Source
 from runtime.market.dataset import DataSet, DataSetSummary
 from runtime.market.errors import DataError, quoted
-from runtime.market.split import WARMUP_BARS, make_split, rows_before
+from runtime.market.files import read_bytes, table_from_bytes
+from runtime.market.registration import Added, Wanted, add, check_name, describe, register
+from runtime.market.resample import resample
+from runtime.market.table import Reading, every, one
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from runtime.market.bars import Bars
     from runtime.market.builtin import Builtin
-    from runtime.market.dataset import Label
-    from runtime.market.split import Split
+    from runtime.market.sessions import Calendar
     from runtime.model import Timeframe
-
-_NOT_NAME = re.compile(r"[^a-z0-9]+")
-_NAME_PART = 40
-_DIGEST_PART = 8
 
 
 def open_dataset(
@@ -66,6 +58,47 @@ def open_dataset(
         known = ", ".join(summary.name for summary in list_datasets(home))
         raise DataError(f"no data set or file {quoted(text)}; there are {known}, or give the path of a CSV file")
     return _open_file(path, home, symbol, timeframe)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRequest:
+    """How a file becomes a set."""
+
+    name: str | None = None
+    """The set's name; None makes one out of the file's name and content."""
+    symbol: str | None = None
+    """One symbol of the file; None takes all of them into one set."""
+    timeframe: Timeframe | None = None
+    """Step between the file's bars; None infers it."""
+    calendar: Calendar | None = None
+    """The market's calendar; None infers bars per year."""
+    resample_to: Timeframe | None = None
+    """Register bars of this longer timeframe, made from those in the file."""
+
+
+def add_file(path: Path, home: Path, request: FileRequest) -> Added:
+    """Register a file, all its symbols in one set, or add what is new in it to the set that it became earlier.
+
+    Raises:
+        DataError: bad data, too few bars, a name that is taken, or a file that changed since it was registered.
+    """
+    if request.name is not None:
+        check_name(request.name)
+    data = read_bytes(path)
+    table = table_from_bytes(data, path.name)
+    reading = Reading(timeframe=request.timeframe, calendar=request.calendar)
+    if request.symbol is None:
+        bars = every(table, reading)
+    else:
+        chosen = one(table, request.symbol, reading)
+        bars = {chosen.instrument.symbol: chosen}
+    source = replace(
+        _file_source(data, path, symbol=request.symbol, timeframe=request.timeframe),
+        calendar=request.calendar.name if request.calendar else None,
+        resampled_from=str(next(iter(bars.values())).timeframe) if request.resample_to else None,
+    )
+    joined = _resampled(bars, request)
+    return add(Wanted(bars=joined, source=source, label="file", name=request.name, stem=path.name), home)
 
 
 def list_datasets(home: Path) -> tuple[DataSetSummary, ...]:
@@ -103,7 +136,7 @@ def _open_builtin(builtin: Builtin, home: Path) -> DataSet:
         with catalog.writing(home):
             if not catalog.is_registered(builtin.name, home):
                 source = Source(kind="builtin", sha256=builtin.digest())
-                _register(builtin.name, builtin.label, builtin.load(), source, home)
+                register(builtin.name, builtin.label, builtin.load(), source, home)
     manifest = catalog.read_manifest(builtin.name, home)
     if manifest.source.sha256 != builtin.digest():
         raise DataError(
@@ -115,104 +148,39 @@ def _open_builtin(builtin: Builtin, home: Path) -> DataSet:
 
 def _open_file(path: Path, home: Path, symbol: str | None, timeframe: Timeframe | None) -> DataSet:
     data = read_bytes(path)
-    source = Source(
+    source = _file_source(data, path, symbol=symbol, timeframe=timeframe)
+    for manifest in catalog.read_manifests(home):
+        if replace(manifest.source, path=source.path) == source:
+            return _load(manifest, home)
+        if symbol in manifest.entries and _is_whole_of(manifest.source, source):
+            return _narrowed(_load(manifest, home), symbol, timeframe)
+    bars = one(table_from_bytes(data, path.name), symbol, Reading(timeframe=timeframe))
+    named = {bars.instrument.symbol: bars}
+    added = add(Wanted(bars=named, source=source, label="file", name=None, stem=path.name), home)
+    return _load(catalog.read_manifest(added.name, home), home)
+
+
+def _is_whole_of(whole: Source, part: Source) -> bool:
+    """Whether a set is the same file with all its symbols: then its split is also that of each of them."""
+    return whole.symbol is None and replace(whole, path=part.path, symbol=part.symbol, timeframe=part.timeframe) == part
+
+
+def _file_source(data: bytes, path: Path, *, symbol: str | None, timeframe: Timeframe | None) -> Source:
+    return Source(
         kind="file",
         sha256=hashlib.sha256(data).hexdigest(),
         path=str(path.resolve()),
         symbol=symbol,
         timeframe=None if timeframe is None else str(timeframe),
     )
-    for manifest in catalog.read_manifests(home):
-        if replace(manifest.source, path=source.path) == source:
-            return _load(manifest, home)
-    bars = bars_from_bytes(data, name=path.name, symbol=symbol, timeframe=timeframe)
-    with catalog.writing(home):
-        manifest = _registered_file(bars, source, home) or _register_file(path, bars, source, home)
-    return _load(manifest, home)
 
 
-def _registered_file(bars: Bars, source: Source, home: Path) -> Manifest | None:
-    """The set that already holds these bars, after appending what is new; None when there is none."""
-    files = [
-        manifest
-        for manifest in catalog.read_manifests(home)
-        if manifest.source.kind == "file" and tuple(manifest.entries) == (bars.instrument.symbol,)
-    ]
-    for manifest in files:
-        if manifest.entries[bars.instrument.symbol].sha256 == bars.sha256:
-            return manifest
-    for manifest in files:
-        if manifest.source.path == source.path:
-            return _append(manifest, bars, source, home)
-    return None
-
-
-def _register_file(path: Path, bars: Bars, source: Source, home: Path) -> Manifest:
-    parts = (path.name.split(".")[0], source.symbol or "", bars.sha256[:_DIGEST_PART])
-    plain = (_NOT_NAME.sub("-", part.lower()).strip("-")[:_NAME_PART].strip("-") for part in parts)
-    name = "-".join(part for part in plain if part)
-    try:
-        return _register(name, "file", {bars.instrument.symbol: bars}, source, home)
-    except DataError as error:
-        raise DataError(f"{quoted(path.name)}: {error}") from None
-
-
-def _register(name: str, label: Label, bars: Mapping[str, Bars], source: Source, home: Path) -> Manifest:
-    """Split the bars and write the set."""
-    manifest = _describe(name, label, bars, source)
-    split = manifest.split
-    search = catalog.encode_bars(
-        {symbol: one.between(0, rows_before(one, split.validation_stop)) for symbol, one in bars.items()}
-    )
-    vault = catalog.encode_bars({symbol: _vault_part(one, split) for symbol, one in bars.items()})
-    manifest = replace(manifest, files=catalog.file_digests(search, vault))
-    catalog.add_set(manifest, home, search=search, vault=vault)
-    return manifest
-
-
-def _describe(name: str, label: Label, bars: Mapping[str, Bars], source: Source) -> Manifest:
-    """The manifest of some bars, the files not yet written."""
-    return Manifest(
-        name=name,
-        label=label,
-        timeframe=next(iter(bars.values())).timeframe,
-        source=source,
-        split=make_split(bars),
-        entries={symbol: _entry(one) for symbol, one in bars.items()},
-        first=min(int(one.ts[0]) for one in bars.values()),
-        last=max(int(one.ts[-1]) for one in bars.values()),
-        files={},
-    )
-
-
-def _append(manifest: Manifest, bars: Bars, source: Source, home: Path) -> Manifest:
-    """Add the bars that a file has gained to the vault; the split and the search part stay as they are."""
-    symbol = bars.instrument.symbol
-    known = manifest.entries[symbol]
-    if bars.timeframe != manifest.timeframe or bars.between(0, known.bars).sha256 != known.sha256:
-        raise DataError(_changed(manifest, bars, source, home))
-    vault = catalog.encode_bars({symbol: _vault_part(bars, manifest.split)})
-    files = {**manifest.files, catalog.VAULT_FILE: hashlib.sha256(vault).hexdigest()}
-    entry = replace(_entry(bars), bars_per_year=known.bars_per_year)
-    grown = replace(manifest, source=source, entries={symbol: entry}, last=int(bars.ts[-1]), files=files)
-    catalog.replace_vault(grown, home, vault=vault)
-    return grown
-
-
-def _changed(manifest: Manifest, bars: Bars, source: Source, home: Path) -> str:
-    """Why a changed file is refused; the first difference is named when it lies before the vault."""
-    old = catalog.read_bars(manifest, home, catalog.SEARCH_FILE)[bars.instrument.symbol]
-    shared = min(len(old), len(bars))
-    rows = [
-        np.flatnonzero(getattr(old, name)[:shared] != getattr(bars, name)[:shared])
-        for name in ("ts", "open", "high", "low", "close", "volume")
-    ]
-    different = min((int(found[0]) for found in rows if len(found)), default=None)
-    where = "in later bars" if different is None else f"from the bar of {stamp_text(int(old.ts[different]))} on"
-    return (
-        f"{quoted(Path(source.path or '').name)} was registered as {manifest.name} and has changed since, {where}; a "
-        f"registered split stays fixed and only new bars at the end may be added, so save the new data under another name"
-    )
+def _resampled(bars: Mapping[str, Bars], request: FileRequest) -> dict[str, Bars]:
+    if request.resample_to is None:
+        return dict(bars)
+    return {
+        symbol: resample(each, request.resample_to, calendar=request.calendar).bars for symbol, each in bars.items()
+    }
 
 
 def _load(manifest: Manifest, home: Path) -> DataSet:
@@ -233,18 +201,10 @@ def _narrowed(dataset: DataSet, symbol: str | None, timeframe: Timeframe | None)
     return dataset if symbol is None else dataset.only(symbol)
 
 
-def _vault_part(bars: Bars, split: Split) -> Bars:
-    return bars.between(rows_before(bars, split.vault_start) - WARMUP_BARS, len(bars))
-
-
-def _entry(bars: Bars) -> Entry:
-    return Entry(bars=len(bars), bars_per_year=bars.instrument.bars_per_year, sha256=bars.sha256)
-
-
 def _unregistered(builtin: Builtin) -> DataSetSummary:
     """The summary that the built-in set will have; computed in memory."""
     source = Source(kind="builtin", sha256=builtin.digest())
-    return _summary(_describe(builtin.name, builtin.label, builtin.load(), source), registered=False)
+    return _summary(describe(builtin.name, builtin.label, builtin.load(), source), registered=False)
 
 
 def _summary(manifest: Manifest, *, registered: bool) -> DataSetSummary:
@@ -265,7 +225,17 @@ def _summary(manifest: Manifest, *, registered: bool) -> DataSetSummary:
         validation_stop=moment(split.validation_stop),
         vault_start=moment(split.vault_start),
         registered=registered,
+        origin=_origin(manifest.source),
     )
+
+
+def _origin(source: Source) -> str:
+    parts = [{"builtin": "built in", "file": f"file {source.path}", "feed": f"feed {source.feed}"}[source.kind]]
+    if source.resampled_from:
+        parts.append(f"resampled from {source.resampled_from}")
+    if source.calendar:
+        parts.append(f"calendar {source.calendar}")
+    return ", ".join(parts)
 
 
 def _exists(path: Path) -> bool:

@@ -34,7 +34,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from runtime.market.bars import Bars
-from runtime.market.calendar import DAY_S, bars_per_year
+from runtime.market.calendar import DAY_S
+from runtime.market.sessions import bars_per_year
 from runtime.model import Instrument, Timeframe
 
 VERSION = "planted-edge/1"

@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, inspect
 from sqlmodel import SQLModel
 
+import evolution.llm.tables  # fills the metadata
 import evolution.migrations
 import evolution.tables  # fills the metadata
 from runtime.store import VERSION_TABLE, _known_revisions, open_engine

@@ -24,9 +24,9 @@ from fitness import (
 )
 from fitness.evidence import (
     hac_standard_error,
-    haircut_sharpe,
     lo_scaling,
     lo_standard_error,
+    market_alpha,
     mertens_standard_error,
 )
 from runtime.kernel.report import RunConfig
@@ -121,22 +121,10 @@ def test_the_robust_error_grows_with_positive_autocorrelation():
     assert hac_standard_error(smooth) > 1.2 * hac_standard_error(smooth, lags=0)
 
 
-def test_haircut_gives_the_papers_example():
-    left = haircut_sharpe(0.75 / math.sqrt(12), 240, trials=200)
-    assert left * math.sqrt(12) == pytest.approx(0.31475, abs=5e-6)
-    assert haircut_sharpe(0.01, 100, trials=1000) == 0.0
-    assert haircut_sharpe(-0.75 / math.sqrt(12), 240, trials=200) == pytest.approx(-left)
-
-
 def test_constant_returns_have_no_evidence():
     assert sharpe_sample(np.full(100, 0.01)) is None
     assert probabilistic_sharpe(None) is None
     assert hac_standard_error(np.full(100, 0.01)) is None
-
-
-def test_a_certain_p_value_leaves_the_ratio_whole():
-    """Beyond what a double can hold of a tail there is nothing to take off."""
-    assert haircut_sharpe(2.0, 10_000, trials=10) == 2.0
 
 
 @pytest.mark.parametrize("sample", [SharpeSample(0.5, 1), SharpeSample(1.0, 100, 3.0, 1.0)])
@@ -211,3 +199,28 @@ def test_probabilities_are_probabilities_and_fall_with_the_number_of_trials(shar
     alone, deflated = probabilistic_sharpe(sample), deflated_sharpe(sample, trials=trials, variance=0.01)
     if alone is not None:
         assert 0 <= deflated <= alone <= 1
+
+
+def test_the_regression_on_the_market_finds_what_was_put_in():
+    rng = np.random.default_rng(8)
+    market = rng.normal(0.0003, 0.01, 4_000)
+    found = market_alpha(0.0005 + 0.6 * market + rng.normal(0, 0.004, 4_000), market)
+    assert found.beta == pytest.approx(0.6, abs=0.02)
+    assert found.alpha == pytest.approx(0.0005, abs=3 * 0.004 / math.sqrt(4_000))
+    assert found.t_statistic == pytest.approx(found.alpha / (0.004 / math.sqrt(4_000)), rel=0.05)
+
+
+def test_the_regression_equals_the_normal_equations():
+    market, returns = TWELVE, np.roll(TWELVE, 3) + 0.5 * TWELVE
+    design = np.column_stack((np.ones(12), market))
+    (alpha, beta), residual, *_ = np.linalg.lstsq(design, returns, rcond=None)
+    error = math.sqrt(residual[0] / 10 * np.linalg.inv(design.T @ design)[0, 0])
+    assert market_alpha(returns, market) == pytest.approx((alpha, beta, alpha / error))
+
+
+def test_a_market_that_stands_still_or_explains_all_leaves_no_alpha():
+    assert market_alpha(TWELVE, np.full(12, 0.01)) is None
+    assert market_alpha(2 * TWELVE, TWELVE) is None
+    assert market_alpha(TWELVE[:2], TWELVE[:2]) is None
+    with pytest.raises(ValueError, match="must be equal"):
+        market_alpha(TWELVE, TWELVE[:5])

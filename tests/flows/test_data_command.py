@@ -283,7 +283,8 @@ def test_a_set_up_to_now_ends_with_the_last_closed_bar(data, serve):
     serve()
     ended = data(*FETCH, "--from", f"{start:%Y-%m-%dT%H:00Z}", "--json")
     assert ended.code == 0, ended.out + ended.err
-    assert ended.document["fetched"][0]["not_closed"] == 1
+    # On the stroke of an hour no bar is forming yet.
+    assert ended.document["fetched"][0]["not_closed"] in {0, 1}
     last = datetime.fromisoformat(ended.document["last"])
     assert last + timedelta(hours=1) <= datetime.now(UTC) < last + timedelta(hours=3)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from runtime.market.csvfile import all_bars_from_bytes
+from runtime.market.csvfile import table_from_csv
 from runtime.market.synthetic import VERSION, planted_edge
+from runtime.market.table import Reading, every
 from runtime.model import Timeframe
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _large_caps_digest() -> str:
 
 def _large_caps() -> dict[str, Bars]:
     text = gzip.decompress(_large_caps_bytes())
-    return all_bars_from_bytes(text, name=_LARGE_CAPS_FILE, timeframe=_DAILY)
+    return every(table_from_csv(text, _LARGE_CAPS_FILE), Reading(timeframe=_DAILY))
 
 
 def _planted_edge_digest() -> str:

@@ -11,7 +11,9 @@ import pytest
 
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.llm import LlmProfile, open_client
+from evolution.llm.book import CallRecord
 from evolution.llm.contract import standard_prompts
+from evolution.llm.exchange import Reply
 from evolution.llm.retry import Timing
 from evolution.search import Proposal, ProposalKind
 from evolution.seeds import seed_sources
@@ -100,6 +102,58 @@ def connect(serve, profile_for, held):
     yield open_one
     for client in opened:
         client.close()
+
+
+class MemoryBook(list):
+    """A book that keeps ``CallRecord`` values in a list, and holds nothing; it also remembers the order of its calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps, self._open = [], {}
+
+    def recall(self, call):
+        return None
+
+    def begin(self, call):
+        self.steps.append("begin")
+        self._open[len(self._open) + 1] = [None, None]
+        return len(self._open)
+
+    def arrived(self, number, answer, *, elapsed_s):
+        self.steps.append("arrived")
+        self._open[number] = [answer, elapsed_s]
+
+    def settle(self, number, call, outcome):
+        self.steps.append(outcome.code)
+        answer, elapsed_s = self._open[number]
+        same = [each for each in self if each.subject == call.request.subject and each.ordinal == call.request.ordinal]
+        is_reply = isinstance(answer, Reply)
+        self.append(
+            CallRecord(
+                subject=call.request.subject,
+                ordinal=call.request.ordinal,
+                attempt=len(same) + 1,
+                profile=call.profile.name,
+                model=call.profile.model,
+                prompt_version=call.request.prompt_version,
+                request_sha256=call.sha256,
+                request=call.body.decode(),
+                outcome=outcome.code,
+                reason=getattr(outcome, "reason", ""),
+                status=answer.status if is_reply else None,
+                response=answer.body.decode("utf-8", "backslashreplace") if is_reply else "",
+                prompt_tokens=outcome.usage.prompt_tokens,
+                completion_tokens=outcome.usage.completion_tokens,
+                estimated=bool(outcome.usage.estimated_calls),
+                elapsed_s=elapsed_s,
+            )
+        )
+
+
+@pytest.fixture
+def new_book():
+    """Make a book in memory: ``book = new_book()``."""
+    return MemoryBook
 
 
 SYMBOL = "CANARYCORP"

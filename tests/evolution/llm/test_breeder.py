@@ -52,13 +52,13 @@ def parent(make_trial, starters):
 
 
 @pytest.fixture
-def breeder_for(connect, prompts):
+def breeder_for(connect, prompts, new_book):
     """A breeder at a server with a plan: ``breeder, server, records = breeder_for("500")``."""
 
     def make(*plan, **options):
         client, server = connect(*plan, **options)
-        records = []
-        return LlmBreeder(client, client.profile, prompts=prompts, record=records.append), server, records
+        records = new_book()
+        return LlmBreeder(client, client.profile, prompts=prompts, book=records), server, records
 
     return make
 
@@ -214,7 +214,7 @@ def test_a_copy_of_the_parent_as_it_was_shown_is_no_child(connect, prompts, prop
     parent = make_trial("class S(Strategy):\n    def on_bar(self, bar):\n        self.target(1.0, tag='mine')\n")
 
     class Copying:
-        def complete(self, request, *, record):
+        def complete(self, request, *, book):
             code = re.search(r"```python\n(.*?)```", request.messages[1].content, re.DOTALL)[1]
             return Text(text=f"```python\n{code}```")
 
@@ -240,13 +240,13 @@ def test_equal_proposals_ask_the_same_and_get_the_same_in_any_order(breeder_for,
 
 
 def test_no_key_symbol_date_money_or_later_figure_is_in_prompt_record_or_log(
-    connect, serve, prompts, propose, parent, gate_one, caplog
+    connect, serve, prompts, propose, parent, gate_one, caplog, new_book
 ):
     caplog.set_level(logging.DEBUG)
     server = serve("violating", "two-blocks", key=KEY)
     client, _ = connect(server=server, environ={"TEST_KEY": KEY}, key_env="TEST_KEY")
-    records = []
-    breeding = LlmBreeder(client, client.profile, prompts=prompts, record=records.append).breed(
+    records = new_book()
+    breeding = LlmBreeder(client, client.profile, prompts=prompts, book=records).breed(
         propose(parent), [parent], gate_one
     )
     assert isinstance(breeding.result, Candidate)
@@ -259,17 +259,17 @@ def test_no_key_symbol_date_money_or_later_figure_is_in_prompt_record_or_log(
         assert not re.search(pattern, repr([record.request for record in records])), pattern
 
 
-def test_each_attempt_is_recorded_before_the_gates_see_its_source(connect, prompts, propose, parent, gate_one):
+def test_each_attempt_is_settled_before_the_gates_see_its_source(connect, prompts, propose, parent, gate_one, new_book):
     client, _ = connect("500", "violating")
-    order = []
+    book = new_book()
 
     def check(source):
-        order.append("check")
+        book.steps.append("check")
         return gate_one(source)
 
-    breeder = LlmBreeder(client, client.profile, prompts=prompts, record=lambda record: order.append(record.outcome))
-    breeder.breed(propose(parent), [parent], check)
-    assert order == ["retryable/server", "text", "check", "text", "check"]
+    LlmBreeder(client, client.profile, prompts=prompts, book=book).breed(propose(parent), [parent], check)
+    ends = [step for step in book.steps if step not in {"begin", "arrived"}]
+    assert ends == ["retryable/server", "text", "check", "text", "check"]
 
 
 def test_a_model_s_own_words_are_kept_short_plain_and_apart(breeder_for, propose, parent, gate_one):

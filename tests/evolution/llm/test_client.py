@@ -30,10 +30,15 @@ REQUEST = LlmRequest(
 )
 
 
-def ask(client):
-    records = []
-    outcome = client.complete(REQUEST, record=records.append)
-    return outcome, records
+@pytest.fixture
+def ask(new_book):
+    """Ask, and give the outcome and what was kept of each attempt."""
+
+    def once(client):
+        records = new_book()
+        return client.complete(REQUEST, book=records), records
+
+    return once
 
 
 RETRIED = ["429-seconds", "429-date", "429-ms", "429-none", "429-garbage", "500", "502", "503", "529", "reset", "cut-json",
@@ -64,7 +69,7 @@ NOTHING_TO_READ = {
 
 
 @pytest.mark.parametrize("mode", RETRIED)
-def test_a_passing_fault_is_tried_again_and_the_answer_comes(connect, mode):
+def test_a_passing_fault_is_tried_again_and_the_answer_comes(connect, mode, ask):
     client, server = connect(mode)
     outcome, records = ask(client)
     assert isinstance(outcome, Text)
@@ -75,7 +80,7 @@ def test_a_passing_fault_is_tried_again_and_the_answer_comes(connect, mode):
 
 
 @pytest.mark.parametrize("mode", RETRIED)
-def test_a_fault_that_does_not_pass_is_an_outcome_after_four_attempts(connect, mode):
+def test_a_fault_that_does_not_pass_is_an_outcome_after_four_attempts(connect, mode, ask):
     client, server = connect(model=f"scripted:{mode}")
     outcome, records = ask(client)
     assert isinstance(outcome, Retryable)
@@ -85,7 +90,7 @@ def test_a_fault_that_does_not_pass_is_an_outcome_after_four_attempts(connect, m
 
 
 @pytest.mark.parametrize(("mode", "kind"), ENDS.items())
-def test_what_waiting_cannot_mend_is_asked_once(connect, held, mode, kind):
+def test_what_waiting_cannot_mend_is_asked_once(connect, held, mode, kind, ask):
     client, server = connect(model=f"scripted:{mode}")
     outcome, records = ask(client)
     assert isinstance(outcome, Fatal)
@@ -96,7 +101,7 @@ def test_what_waiting_cannot_mend_is_asked_once(connect, held, mode, kind):
 
 
 @pytest.mark.parametrize(("mode", "kind"), NOTHING_TO_READ.items())
-def test_an_answer_without_text_is_paid_for_and_not_asked_again(connect, mode, kind):
+def test_an_answer_without_text_is_paid_for_and_not_asked_again(connect, mode, kind, ask):
     client, server = connect(model=f"scripted:{mode}")
     outcome, _ = ask(client)
     assert type(outcome) is kind
@@ -105,14 +110,14 @@ def test_an_answer_without_text_is_paid_for_and_not_asked_again(connect, mode, k
 
 
 @pytest.mark.parametrize("mode", ["429-seconds", "429-date", "429-ms"])
-def test_the_wait_that_a_server_asks_for_is_kept(connect, held, llm_server, mode):
+def test_the_wait_that_a_server_asks_for_is_kept(connect, held, llm_server, mode, ask):
     client, _ = connect(mode)
     ask(client)
     assert len(held.slept) == 1
     assert held.slept[0] >= llm_server.RETRY_AFTER_S
 
 
-def test_without_a_wish_of_the_server_the_wait_is_short_and_random(connect, held):
+def test_without_a_wish_of_the_server_the_wait_is_short_and_random(connect, held, ask):
     client, _ = connect(model="scripted:429-none")
     ask(client)
     assert len(held.slept) == 3
@@ -120,7 +125,7 @@ def test_without_a_wish_of_the_server_the_wait_is_short_and_random(connect, held
     assert len(set(held.slept)) == 3
 
 
-def test_a_wait_beyond_the_deadline_ends_the_call_at_once(connect, held):
+def test_a_wait_beyond_the_deadline_ends_the_call_at_once(connect, held, ask):
     client, server = connect(model="scripted:429-long")
     outcome, _ = ask(client)
     assert isinstance(outcome, Retryable)
@@ -130,7 +135,7 @@ def test_a_wait_beyond_the_deadline_ends_the_call_at_once(connect, held):
 
 
 @pytest.mark.parametrize("mode", ["hang", "drip"])
-def test_silence_and_a_slow_drip_end_at_the_deadline_and_are_tried_only_twice(connect, mode):
+def test_silence_and_a_slow_drip_end_at_the_deadline_and_are_tried_only_twice(connect, mode, ask):
     client, server = connect(model=f"scripted:{mode}", timeouts={"read_s": 60, "call_s": 0.3})
     outcome, records = ask(client)
     assert isinstance(outcome, Retryable)
@@ -140,14 +145,14 @@ def test_silence_and_a_slow_drip_end_at_the_deadline_and_are_tried_only_twice(co
     assert records[0].response == ""
 
 
-def test_a_silent_server_ends_at_the_read_timeout_before_the_deadline(connect):
+def test_a_silent_server_ends_at_the_read_timeout_before_the_deadline(connect, ask):
     client, _ = connect("hang", timeouts={"read_s": 0.2, "call_s": 60})
     outcome, records = ask(client)
     assert isinstance(outcome, Text)
     assert records[0].reason == "silent for 0.2 s"
 
 
-def test_an_endpoint_that_is_not_there_is_an_outcome(connect, serve):
+def test_an_endpoint_that_is_not_there_is_an_outcome(connect, serve, ask):
     gone = serve()
     gone.close()
     client, _ = connect(server=gone, attempts=2)
@@ -172,7 +177,7 @@ class Breaking:
         pass
 
 
-def test_time_spent_in_attempts_counts_against_the_deadline(profile_for, held):
+def test_time_spent_in_attempts_counts_against_the_deadline(profile_for, held, ask):
     """At 250 s for each attempt the third one begins after 500 of 600 s, and the fourth never."""
     transport = Breaking(Trouble.CONNECTION, held, takes_s=250.0)
     with EndpointClient(profile_for("http://127.0.0.1:9/v1"), transport, timing=held.timing()) as client:
@@ -184,14 +189,14 @@ def test_time_spent_in_attempts_counts_against_the_deadline(profile_for, held):
     assert transport.limits[2] <= 100
 
 
-def test_a_timeout_is_tried_once_more_only_because_it_may_have_been_billed(profile_for, held):
+def test_a_timeout_is_tried_once_more_only_because_it_may_have_been_billed(profile_for, held, ask):
     client = EndpointClient(profile_for("http://127.0.0.1:9/v1"), Breaking(Trouble.TIMEOUT, held), timing=held.timing())
     outcome, records = ask(client)
     assert isinstance(outcome, Retryable)
     assert len(records) == 2
 
 
-def test_a_missing_or_absurd_token_count_is_charged_at_our_own_upper_bound(connect):
+def test_a_missing_or_absurd_token_count_is_charged_at_our_own_upper_bound(connect, ask):
     for mode in ("no-usage", "absurd-usage"):
         client, _ = connect(mode, max_tokens=1000)
         outcome, records = ask(client)
@@ -201,7 +206,7 @@ def test_a_missing_or_absurd_token_count_is_charged_at_our_own_upper_bound(conne
         assert records[0].estimated
 
 
-def test_the_request_says_what_the_profile_says_and_nothing_more(connect):
+def test_the_request_says_what_the_profile_says_and_nothing_more(connect, ask):
     client, server = connect(temperature=0.7, max_tokens=512, max_tokens_field="max_completion_tokens")
     ask(client)
     body = server.seen[0].body
@@ -212,7 +217,7 @@ def test_the_request_says_what_the_profile_says_and_nothing_more(connect):
     assert "temperature" not in server.seen[0].body
 
 
-def test_a_record_holds_request_and_answer_word_for_word(connect):
+def test_a_record_holds_request_and_answer_word_for_word(connect, ask):
     client, _ = connect("500")
     _, (first, second) = ask(client)
     assert first.request_sha256 == second.request_sha256
@@ -225,17 +230,31 @@ def test_a_record_holds_request_and_answer_word_for_word(connect):
     assert (second.prompt_tokens, second.status, second.outcome) == (1200, 200, "text")
 
 
-def test_the_record_is_kept_before_the_answer_is_returned_and_a_failing_recorder_is_not_hidden(connect):
-    client, _ = connect()
+@pytest.mark.parametrize("step", ["begin", "arrived", "settle"])
+def test_a_book_that_cannot_be_written_is_not_hidden(connect, new_book, monkeypatch, step):
+    client, server = connect()
 
-    def full_disk(record):
+    def full_disk(*_, **__):
         raise OSError("no space")
 
+    book = new_book()
+    monkeypatch.setattr(book, step, full_disk)
     with pytest.raises(OSError, match="no space"):
-        client.complete(REQUEST, record=full_disk)
+        client.complete(REQUEST, book=book)
+    assert len(server.seen) == (0 if step == "begin" else 1)
 
 
-def test_the_key_is_sent_and_seen_nowhere(connect, serve, caplog):
+def test_a_request_is_in_the_book_before_it_is_sent_and_an_answer_before_it_is_read(connect, new_book, monkeypatch):
+    client, server = connect("500")
+    book, sent = new_book(), []
+    monkeypatch.setattr(book, "begin", lambda call: sent.append(len(server.seen)) or type(book).begin(book, call))
+    monkeypatch.setattr(client, "_read", lambda *args: book.steps.append("read") or type(client)._read(client, *args))
+    client.complete(REQUEST, book=book)
+    assert sent == [0, 1]
+    assert book.steps == ["begin", "arrived", "read", "retryable/server", "begin", "arrived", "read", "text"]
+
+
+def test_the_key_is_sent_and_seen_nowhere(connect, serve, caplog, ask):
     caplog.set_level(logging.DEBUG)
     server = serve("key-echo", "500", "reset", "edit", key=KEY)
     client, _ = connect(server=server, environ={"TEST_KEY": KEY}, key_env="TEST_KEY")
@@ -252,7 +271,7 @@ def test_the_key_is_sent_and_seen_nowhere(connect, serve, caplog):
     assert not [text for text in shown if KEY in text]
 
 
-def test_a_wrong_key_is_told_from_a_missing_one(connect, serve):
+def test_a_wrong_key_is_told_from_a_missing_one(connect, serve, ask):
     client, _ = connect(server=serve(key=KEY), environ={"TEST_KEY": "another-key"}, key_env="TEST_KEY")
     outcome, _ = ask(client)
     assert isinstance(outcome, Fatal)
@@ -268,7 +287,7 @@ def test_a_key_that_is_missing_or_cannot_be_one_is_refused_without_being_shown(p
     assert KEY not in str(error.value)
 
 
-def test_the_proxies_of_the_environment_are_not_used(connect, monkeypatch):
+def test_the_proxies_of_the_environment_are_not_used(connect, monkeypatch, ask):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     client, server = connect(attempts=1)

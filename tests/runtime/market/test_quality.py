@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pytest
 
-from runtime.market import check_quality
+from runtime.market import check_quality, gaps
 from runtime.market.calendar import DAY_S, HOUR_S
 from runtime.market.quality import ERROR_CHECKS, WARNING_CHECKS
 
@@ -121,10 +124,52 @@ def test_daylight_saving_may_move_long_intraday_bars_by_an_hour(make_bars):
     assert errors_of(make_bars(50, step_s=4 * HOUR_S, ts=ts)) == {}
 
 
+@pytest.mark.parametrize("minutes", [7, 48, 90, 100, 150])
+def test_steps_that_do_not_divide_an_hour_have_a_grid_too(make_bars, minutes):
+    bars = make_bars(200, step_s=minutes * 60)
+    assert errors_of(bars) == {}
+    ts = bars.ts.copy()
+    ts[50] = ts[49] + 60 * (minutes - 61 if minutes > 61 else minutes - 1)
+    assert errors_of(make_bars(200, step_s=minutes * 60, ts=ts))["off-grid"].places == (50,)
+
+
 def test_a_week_may_begin_on_a_tuesday(make_bars):
     ts = make_bars(50, step_s=7 * DAY_S).ts.copy()
     ts[20] += DAY_S
     assert errors_of(make_bars(50, step_s=7 * DAY_S, ts=ts)) == {}
+
+
+@pytest.mark.parametrize(
+    ("zone", "hour"), [("Europe/Berlin", 0), ("America/New_York", 0), ("America/New_York", 17), ("Asia/Tokyo", 9)]
+)
+def test_daily_bars_of_a_zone_are_clean_through_both_changes_of_its_clocks(make_bars, zone, hour):
+    """Days of 23 and 25 hours are neither duplicates nor gaps nor moved."""
+    days = [datetime(2024, 1, 1, hour) + timedelta(days=day) for day in range(366)]  # noqa: DTZ001 - wall clock
+    ts = np.array([int(day.replace(tzinfo=ZoneInfo(zone)).timestamp()) for day in days])
+    report = check_quality(make_bars(366, ts=ts))
+    assert report.errors == report.warnings == ()
+    assert {DAY_S} <= set(np.diff(ts)) <= {DAY_S - HOUR_S, DAY_S, DAY_S + HOUR_S}
+
+
+def test_daily_bars_that_move_by_more_than_daylight_saving_are_suspicious(make_bars):
+    """A file that was put together from two sources in two zones."""
+    ts = make_bars(100).ts.copy()
+    ts[60:] += 5 * HOUR_S
+    issue = warnings_of(make_bars(100, ts=ts))["moved-open"]
+    assert issue.places == tuple(range(60, 100))
+    assert "05:00Z and most bars open at 00:00 UTC; daylight saving explains one hour" in issue.message
+    late = make_bars(100).ts.copy()
+    late[::2] -= HOUR_S
+    assert "moved-open" not in warnings_of(make_bars(100, ts=late))
+
+
+def test_all_gaps_can_be_listed(make_bars):
+    bars = make_bars(2_000, step_s=HOUR_S)
+    ts = np.delete(bars.ts, [5, 6, 100])
+    holed = make_bars(1_997, step_s=HOUR_S, ts=ts)
+    assert [(gap.row, (gap.before - gap.after) // HOUR_S) for gap in gaps(holed)] == [(5, 3), (98, 2)]
+    assert warnings_of(holed)["gap"].places == (5, 98)
+    assert gaps(bars) == gaps(bars.between(0, 0)) == ()
 
 
 def test_lines_of_a_file_are_named_instead_of_rows(make_bars):
@@ -184,4 +229,4 @@ def test_a_missing_bar_is_a_gap_only_where_the_market_never_closes(make_bars):
 
 def test_every_check_has_a_rule_of_its_own(make_bars):
     rules = [check(make_bars(100)).rule for check in (*ERROR_CHECKS, *WARNING_CHECKS)]
-    assert len(set(rules)) == len(rules) == 11
+    assert len(set(rules)) == len(rules) == 12

@@ -16,12 +16,16 @@ import pytest
 from runtime.market import (
     WARMUP_BARS,
     DataError,
+    FileRequest,
+    add_file,
     catalog,
+    find_calendar,
     list_datasets,
     open_dataset,
     open_vault,
     overlapping_vaults,
     read_file,
+    resample,
 )
 from runtime.model import Timeframe
 
@@ -173,14 +177,14 @@ def test_an_interrupted_growth_is_refused_and_healed_by_opening_the_file_again(h
     path = write_csv(bars.between(0, 2_000))
     name = open_dataset(path, home).name
     write_csv(bars)
-    real = catalog._write
+    real = catalog.write_new
 
     def fail_on_manifest(target, data):
         if target.name.endswith("manifest.json"):
             raise OSError(28, "No space left on device")
         real(target, data)
 
-    monkeypatch.setattr(catalog, "_write", fail_on_manifest)
+    monkeypatch.setattr(catalog, "write_new", fail_on_manifest)
     with pytest.raises(DataError, match=r"cannot be registered in .*: No space left on device"):
         open_dataset(path, home)
     monkeypatch.undo()
@@ -337,3 +341,111 @@ def test_a_moved_home_still_opens(home, tmp_path, make_bars, write_csv):
     shutil.move(home, tmp_path / "elsewhere")
     assert open_dataset(path, tmp_path / "elsewhere").sha256 == dataset.sha256
     assert read_file(path).between(0, 1_400).sha256 == dataset.bars[dataset.symbols[0]].sha256
+
+
+def both(make_bars, count=2_000):
+    return make_bars(count, symbol="AAA"), make_bars(count, symbol="BBB", seed=2)
+
+
+def test_a_file_with_several_symbols_is_added_as_one_set(home, make_bars, write_csv):
+    path = write_csv(*both(make_bars), symbols=True)
+    added = add_file(path, home, FileRequest(name="pair"))
+    assert (added.name, added.outcome, added.new_bars) == ("pair", "registered", 4_000)
+    dataset = open_dataset("pair", home)
+    assert dataset.symbols == ("AAA", "BBB")
+    assert {len(one) for one in dataset.bars.values()} == {1_400}
+    assert open_dataset(path, home).name == "pair"
+
+
+def test_one_symbol_of_an_added_file_keeps_the_split_of_the_whole(home, make_bars, write_csv):
+    """Otherwise the file would have two vaults, and one would lie in the other's search part."""
+    first, second = make_bars(2_000, symbol="AAA"), make_bars(1_500, symbol="BBB", seed=2)
+    path = write_csv(first, second, symbols=True)
+    add_file(path, home, FileRequest(name="pair"))
+    narrow = open_dataset(path, home, symbol="BBB")
+    assert (narrow.name, narrow.symbols, narrow.split) == ("pair", ("BBB",), open_dataset("pair", home).split)
+    with pytest.raises(DataError, match="has no symbol 'CCC'"):
+        open_dataset(path, home, symbol="CCC")
+
+
+def test_added_again_a_file_is_unchanged_grown_or_refused(home, make_bars, write_csv):
+    first, second = both(make_bars)
+    shorter = [one.between(0, 1_900) for one in (first, second)]
+    request = FileRequest(name="pair")
+    add_file(write_csv(*shorter, symbols=True), home, request)
+    search = open_dataset("pair", home).sha256
+    assert add_file(write_csv(*shorter, symbols=True), home, request).outcome == "unchanged"
+    grown = add_file(write_csv(first, shorter[1], symbols=True, name="elsewhere.csv"), home, request)
+    assert (grown.outcome, grown.new_bars) == ("grown", 100)
+    assert open_dataset("pair", home).sha256 == search
+    assert len(open_vault("pair", home).bars["AAA"]) == len(open_vault("pair", home).bars["BBB"]) + 100
+    changed = replace(second, close=np.where(np.arange(2_000) == 700, second.open, second.close))
+    with pytest.raises(DataError, match=r"was registered as pair and has changed since, from the bar of .* on of BBB"):
+        add_file(write_csv(first, changed, symbols=True), home, request)
+    with pytest.raises(
+        DataError, match=r"holds AAA and pair was registered with AAA, BBB; a registered set keeps its symbols"
+    ):
+        add_file(write_csv(first, symbols=True), home, request)
+
+
+def test_the_same_bars_do_not_get_a_second_name(home, make_bars, write_csv):
+    path = write_csv(make_bars(2_000))
+    name = open_dataset(path, home).name
+    with pytest.raises(DataError, match=f"'prices.csv' is already registered, as {name}; a second name"):
+        add_file(path, home, FileRequest(name="mine"))
+    assert add_file(path, home, FileRequest()).outcome == "unchanged"
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "a b", "../up", "x" * 101, ".hidden", "us-large-caps"])
+def test_a_name_that_cannot_be_a_sets_is_refused_before_the_file_is_read(home, tmp_path, name):
+    with pytest.raises(DataError, match=r"write 1 to 100 small letters|belongs to a built-in"):
+        add_file(tmp_path / "absent.csv", home, FileRequest(name=name))
+
+
+def test_a_set_has_one_timeframe(home, make_bars, write_csv):
+    path = write_csv(make_bars(2_000, symbol="AAA"), make_bars(2_000, symbol="BBB", step_s=3_600), symbols=True)
+    with pytest.raises(DataError, match=r"the symbols have different timeframes \(AAA 1d, BBB 1h\); a set has one"):
+        add_file(path, home, FileRequest(name="mixed"))
+    assert add_file(path, home, FileRequest(name="one", symbol="BBB")).new_bars == 2_000
+
+
+def test_a_file_can_be_added_as_longer_bars_and_grow_as_such(home, make_bars, write_csv):
+    hourly = make_bars(24 * 1_200, step_s=3_600)
+    four = Timeframe.parse("4h")
+    request = FileRequest(name="slow", resample_to=four)
+    add_file(write_csv(hourly.between(0, 24 * 1_100 + 3)), home, request)
+    assert open_dataset("slow", home).timeframe == four
+    grown = add_file(write_csv(hourly), home, request)
+    assert (grown.outcome, grown.new_bars) == ("grown", 600)
+    joined = resample(hourly, four).bars
+    assert (
+        open_dataset("slow", home).bars["prices"].sha256
+        == joined.between(0, len(open_dataset("slow", home).bars["prices"])).sha256
+    )
+    (summary,) = [each for each in list_datasets(home) if each.name == "slow"]
+    assert summary.origin.endswith("prices.csv, resampled from 1h")
+
+
+def test_longer_bars_of_a_file_do_not_stand_in_for_the_file_itself(home, make_bars, write_csv):
+    path = write_csv(make_bars(8_000))
+    weeks = FileRequest(resample_to=Timeframe.parse("1w"))
+    first = add_file(path, home, weeks)
+    daily = open_dataset(path, home)
+    assert (str(daily.timeframe), daily.name == first.name) == ("1d", False)
+    assert open_dataset(path, home, symbol="prices").timeframe == daily.timeframe
+    assert add_file(path, home, weeks) == replace(first, outcome="unchanged", new_bars=0)
+    assert add_file(path, home, FileRequest()).name == daily.name
+
+
+def test_a_stated_calendar_is_kept(home, make_bars, write_csv):
+    path = write_csv(make_bars(2_000))
+    add_file(path, home, FileRequest(name="always", calendar=find_calendar("around-the-clock")))
+    (summary,) = [each for each in list_datasets(home) if each.name == "always"]
+    assert summary.origin.endswith("prices.csv, calendar around-the-clock")
+    assert open_dataset("always", home).bars["prices"].instrument.bars_per_year == 365
+    with pytest.raises(DataError, match="calendar us-equities has 1764 bars of 1h"):
+        add_file(
+            write_csv(make_bars(2_000, step_s=3_600), name="h.csv"),
+            home,
+            FileRequest(calendar=find_calendar("us-equities")),
+        )

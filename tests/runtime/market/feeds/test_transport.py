@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
+import runtime
 from runtime.market.feeds import Broken, Fault, PageRequest, Reply
 from runtime.market.feeds.transport import HttpTransport
 
@@ -100,3 +102,8 @@ def test_redirects_are_answers_and_not_followed(serve, get):
     reply = get(server)
     assert (reply.status, reply.headers["location"]) == (302, "https://elsewhere.example/api/v3/klines")
     assert len(server.seen) == 1
+
+
+def test_one_module_of_the_runtime_speaks_http():
+    users = [path.name for path in Path(runtime.__file__).parent.rglob("*.py") if "import httpx" in path.read_text()]
+    assert users == ["transport.py"]
