@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runtime.source import StrategySource
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runtime.source import StrategySource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from evolution.candidate import Candidate
-from fitness.card import Scorecard
-from gates.findings import Finding
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gates.findings import Finding
+    from fitness.card import Scorecard
+    from evolution.candidate import Candidate
 
 
 class TrialOutcome(Enum):
