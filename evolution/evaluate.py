@@ -15,6 +15,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from evolution.record import active_record
 from evolution.trial import Trial, TrialOutcome
 from fitness import CellResult, measure, score_cells, trade_digest
 from fitness.objectives import DEFAULT_RULES, ScoreRules
@@ -150,6 +151,7 @@ def run_trial(
         reason="; ".join(card.vetoes) or _in_words(card),
         scorecard=card,
         behaviour=behaviour_digest(reports),
+        record=active_record(bench.cells, reports),
         cpu_s=cpu_s,
         wall_s=wall_s,
     )

@@ -18,6 +18,8 @@ from evolution.kills import is_kill
 from evolution.rows import (
     candidate_row,
     candidate_value,
+    interval_row,
+    record_row,
     run_record,
     run_row,
     source_row,
@@ -178,6 +180,8 @@ class TrialLedger:
             session.add_all(candidate_row(trial.candidate) for trial in fresh)
             session.flush()  # no relationships are declared, so the order of the tables is ours to keep
             session.add_all(trial_row(trial, created) for trial in fresh)
+            session.flush()
+            _add_records(session, fresh)
         return len(fresh)
 
     def trials(self, run_id: str, *, generation: int | None = None) -> tuple[Trial, ...]:
@@ -332,6 +336,19 @@ def _add_missing_sources(session: Session, sources: Iterable[StrategySource]) ->
     rows = [source_row(source).model_dump() for source in {(s.sha256, s.language): s for s in sources}.values()]
     if rows:
         session.execute(insert(SourceRow).on_conflict_do_nothing(), rows)
+
+
+def _add_records(session: Session, trials: Sequence[Trial]) -> None:
+    """Active returns, and once per run the bars that they were made on."""
+    session.add_all(record_row(trial, trial.record) for trial in trials if trial.record is not None)
+    intervals = {
+        (trial.candidate.run_id, interval)
+        for trial in trials
+        if trial.record is not None
+        for interval in trial.record.intervals
+    }
+    for run_id, interval in sorted(intervals, key=lambda pair: (pair[0], pair[1].symbol, pair[1].start)):
+        session.merge(interval_row(run_id, interval))
 
 
 def _trials() -> Select[TrialRow, CandidateRow, SourceRow]:

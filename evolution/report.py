@@ -133,8 +133,18 @@ def verdict(summary: RunSummary) -> str:
         return f"nothing was good enough: {summary.refused} candidates were considered for the pool, none was admitted"
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     if scored:
-        return f"nothing was considered for the pool; {scored} of {summary.funnel.total} candidates were scored"
+        return f"nothing was good enough: {_shortfall(summary)}, of {scored} that were scored"
     return f"nothing was good enough: none of {summary.funnel.total} candidates got a score that keeps to the limits"
+
+
+def _shortfall(summary: RunSummary) -> str:
+    """Why nobody came to admission although some were scored."""
+    card = summary.best[0].scorecard if summary.best else None
+    if card is None or card.benchmark_score is None:
+        return "none has a seed score to compare with buy and hold"
+    if card.beats_buy_and_hold:
+        return "none was put before admission"
+    return f"none beats buy and hold on train (best {card.score:.3f} against {card.benchmark_score:.3f})"
 
 
 def _lines(

@@ -11,8 +11,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evolution.candidate import Candidate, Provenance
+from evolution.interval import BarInterval
 from evolution.run import RunFacts, RunRecord, RunStatus
-from evolution.tables import CandidateRow, RunRow, SourceRow, TrialRow
+from evolution.tables import CandidateRow, RunIntervalRow, RunRow, SourceRow, TrialRecordRow, TrialRow
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from fitness.trades import TradeDigest, TradeGlimpse
@@ -21,6 +22,8 @@ from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from evolution.record import ActiveRecord
 
 
 class RowError(Exception):
@@ -151,6 +154,37 @@ def trial_row(trial: Trial, created: datetime) -> TrialRow:
     except ValueError as error:
         raise ValueError(f"trial {trial.candidate.id}: holds a figure that is not finite; undefined is None") from error
     return row
+
+
+def record_row(trial: Trial, record: ActiveRecord) -> TrialRecordRow:
+    """A trial's active returns as a row."""
+    sample = record.sample
+    return TrialRecordRow(
+        run_id=trial.candidate.run_id,
+        generation=trial.candidate.generation,
+        index=trial.candidate.index,
+        length=sample.length if sample else None,
+        sharpe=sample.sharpe if sample else None,
+        skewness=sample.skewness if sample else None,
+        kurtosis=sample.kurtosis if sample else None,
+        returns=record.returns,
+    )
+
+
+def interval_row(run_id: str, interval: BarInterval) -> RunIntervalRow:
+    """Bars that a run was scored on as a row."""
+    return RunIntervalRow(
+        run_id=run_id,
+        symbol=interval.symbol,
+        timeframe=interval.timeframe,
+        start=interval.start,
+        end=interval.end,
+    )
+
+
+def interval_value(row: RunIntervalRow) -> BarInterval:
+    """A row as the bars that a run was scored on."""
+    return BarInterval(symbol=row.symbol, timeframe=row.timeframe, start=row.start, end=row.end)
 
 
 def trial_value(row: TrialRow, candidate: Candidate) -> Trial:

@@ -148,6 +148,36 @@ class TrialRow(SQLModel, table=True):
     created: datetime = Field(sa_type=UtcDateTime)
 
 
+class TrialRecordRow(SQLModel, table=True):
+    """A trial's active returns on train (``evolution.record``); apart from the trial, since they are long."""
+
+    __tablename__ = "trial_record"
+    __table_args__ = (
+        ForeignKeyConstraint(["run_id", "generation", "index"], ["trial.run_id", "trial.generation", "trial.index"]),
+    )
+
+    run_id: str = Field(primary_key=True)
+    generation: int = Field(primary_key=True)
+    index: int = Field(primary_key=True)
+    length: int | None = None
+    sharpe: float | None = None
+    skewness: float | None = None
+    kurtosis: float | None = None
+    returns: bytes = Field(sa_type=LargeBinary)
+
+
+class RunIntervalRow(SQLModel, table=True):
+    """The bars of one symbol that a run's trials were scored on."""
+
+    __tablename__ = "run_interval"
+
+    run_id: str = Field(primary_key=True, foreign_key="run.id")
+    symbol: str = Field(primary_key=True, index=True)
+    timeframe: str = Field(primary_key=True)
+    start: datetime = Field(sa_type=UtcDateTime, primary_key=True)
+    end: datetime = Field(sa_type=UtcDateTime)
+
+
 class GenerationRow(SQLModel, table=True):
     """A generation at a glance."""
 
@@ -204,6 +234,7 @@ class PoolEntryRow(SQLModel, table=True):
     engine_version: str
     models: list[str] = Field(sa_type=Document)
     card: list[dict[str, Any]] = Field(sa_type=Document)
+    notes: list[dict[str, Any]] | None = Field(default=None, sa_type=Document)
     created: datetime = Field(sa_type=UtcDateTime)
 
 
@@ -246,6 +277,19 @@ class VaultLookRow(SQLModel, table=True):
     settled: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
+class PersonRow(SQLModel, table=True):
+    """Somebody who may decide (``evolution.pool.people``). The private key is not in here."""
+
+    __tablename__ = "person"
+
+    number: int | None = Field(default=None, sa_column=Column(Integer, primary_key=True))
+    name: str = Field(sa_type=Document)
+    name_key: str = Field(unique=True)
+    public_key: str | None = Field(default=None, unique=True)
+    created: datetime = Field(sa_type=UtcDateTime)
+    keyed: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
 class DecisionRow(SQLModel, table=True):
     """What a person decided about an entry. Rows are only ever added, and each one's hash covers the one before."""
 
@@ -264,3 +308,6 @@ class DecisionRow(SQLModel, table=True):
     look: int | None = None
     previous_hash: str = Field(unique=True)
     hash: str = Field(unique=True)
+    attestation: str | None = None
+    public_key: str | None = None
+    signature: str | None = None

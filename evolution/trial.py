@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gates.findings import Finding
     from fitness.card import Scorecard
     from evolution.candidate import Candidate
+from evolution.record import ActiveRecord
 
 
 class TrialOutcome(Enum):
@@ -47,6 +48,9 @@ class Trial:
     """Digest of the order logs over all cells; equal digests mean equal behaviour."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
+    record: ActiveRecord | None = field(default=None, compare=False, repr=False)
+    """Active returns on train, for the statistics over all trials. Long, so the ledger keeps it apart: None on a trial that was
+    read back (``evolution.census`` reads the records)."""
 
     def __post_init__(self) -> None:
         if (self.scorecard is not None) != (self.outcome in {TrialOutcome.VETOED, TrialOutcome.SCORED}):

@@ -95,7 +95,8 @@ def optimal_block(series: Series) -> float:
     if level <= 0.0:
         return 1.0
     length = (slope / level) ** 2 * count
-    return max(1.0, min(length ** (1.0 / 3.0), math.ceil(min(3.0 * math.sqrt(count), count / 3.0))))
+    longest = math.ceil(min(3.0 * math.sqrt(count), count / 3.0))
+    return max(1.0, min(math.cbrt(length), longest))
 
 
 def _bandwidth(correlations: Series, count: int) -> int:

@@ -72,7 +72,7 @@ class Answer:
 
 def bar(symbol: str, opened: int, step: int) -> list[Any]:
     """Open, high, low, close and volume of one bar, as text with eight decimals."""
-    before, after = (_price(symbol, moment) for moment in (opened, opened + step))
+    before, after = _price(symbol, opened), _price(symbol, opened + step - 1)
     wick = random.Random(f"{symbol} {opened} {step}")
     high = max(before, after) * (1 + wick.random() / 200)
     low = min(before, after) * (1 - wick.random() / 200)

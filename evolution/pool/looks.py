@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from evolution.pool.interval import BarInterval, intervals_of
+from evolution.interval import BarInterval, intervals_of
 from evolution.tables import PoolEntryRow, VaultLookRow
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from evolution.pool.admission import ReadPermit
-from evolution.pool.interval import BarInterval
+from evolution.interval import BarInterval
 from evolution.pool.segment import Segment, SegmentFailure, SegmentFigures
 from evolution.tables import ValidationReadRow
 from runtime.store import reading, writing

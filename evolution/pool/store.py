@@ -17,7 +17,7 @@ from evolution.pool import decisions, promotion
 from evolution.pool.admission import AdmissionLimits, examine, is_admitted
 from evolution.pool.card import AdmissionCard, CheckResult
 from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
-from evolution.pool.interval import intervals_of
+from evolution.interval import intervals_of
 from evolution.pool.looks import LookPolicy
 from evolution.pool.readings import ValidationReads
 from evolution.pool.segment import run_segment
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evolution.pool.admission import ReadPermit
     from evolution.pool.decisions import ChainReport
     from evolution.pool.entry import Decision
-    from evolution.pool.interval import BarInterval
+    from evolution.interval import BarInterval
     from evolution.pool.promotion import Promotion, RunnerOpener, VaultOpener
     from evolution.pool.segment import Runner, Segment
     from evolution.run import RunRecord

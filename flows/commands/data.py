@@ -13,7 +13,7 @@ from flows.output import plain, print_json, table
 
 if TYPE_CHECKING:
     from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport
-    from runtime.market.feeds import Collected, FeedRequest, Step
+    from runtime.market.feeds import Collected, FeedRequest, Fetched, Step
 
 app = typer.Typer(no_args_is_help=True, help="Data sets: built in, from files, from feeds.")
 
@@ -232,20 +232,31 @@ def _report_added(added: Added, home: Path, *, json: bool, collected: Collected 
     print(words[added.outcome])
     if collected is not None:
         for symbol, fetched in collected.fetched.items():
-            print(
-                f"{plain(symbol)}: {len(fetched.bars)} closed bars in {fetched.requests} requests, {fetched.resumed_bars} of them "
-                f"from before; {fetched.not_closed} not closed yet"
-            )
+            _print_fetched(symbol, fetched)
     _print_set(dataset, summary, bars=False)
     return 0
+
+
+def _print_fetched(symbol: str, fetched: Fetched) -> None:
+    from runtime.market import gaps
+    from runtime.market.calendar import stamp_text
+
+    print(
+        f"{plain(symbol)}: {len(fetched.bars)} closed bars in {fetched.requests} requests, {fetched.resumed_bars} of them from "
+        f"before; {fetched.not_closed} not closed yet"
+    )
+    missing = gaps(fetched.bars)
+    for gap in missing[:_SHOWN_BARS]:
+        print(f"{plain(symbol)}: no bars between {stamp_text(gap.after)} and {stamp_text(gap.before)}")
+    if len(missing) > _SHOWN_BARS:
+        print(f"{plain(symbol)}: {len(missing)} gaps altogether; --json lists them")
 
 
 def _print_set(dataset: DataSet, summary: DataSetSummary, *, bars: bool = True) -> None:
     from runtime.market import check_quality
 
-    print(
-        f"{summary.name}: {summary.label}, {plain(summary.origin)}; {', '.join(dataset.symbols)}; {summary.timeframe}"
-    )
+    label = "" if summary.origin.startswith(summary.label) else f"{summary.label}, "
+    print(f"{summary.name}: {label}{plain(summary.origin)}; {', '.join(dataset.symbols)}; {summary.timeframe}")
     print(
         f"train {summary.first:%Y-%m-%d} to {summary.train_stop:%Y-%m-%d}, validation {summary.validation_start:%Y-%m-%d} to "
         f"{summary.validation_stop:%Y-%m-%d}, vault from {summary.vault_start:%Y-%m-%d} to {summary.last:%Y-%m-%d}"

@@ -172,8 +172,16 @@ def test_the_verdict_tells_the_different_kinds_of_nothing_apart(ledger, pool, ru
         "nothing was good enough: none of 0 candidates got a score that keeps to the limits"
     )
     ledger.add_trials([trial(run_id, 0, score=0.5), trial(run_id, 1)])
-    assert verdict(run_summary(ledger, pool, run_id)) == (
-        "nothing was considered for the pool; 1 of 2 candidates were scored"
+    summary = run_summary(ledger, pool, run_id)
+    card = summary.best[0].scorecard
+    good = replace(summary.best[0], scorecard=replace(card, beats_buy_and_hold=True, benchmark_score=0.25))
+    assert verdict(replace(summary, best=(good,))) == (
+        "nothing was good enough: none was put before admission, of 1 that were scored"
+    )
+    beaten = replace(card, beats_buy_and_hold=False, benchmark_score=0.75)
+    summary = replace(summary, best=(replace(summary.best[0], scorecard=beaten),))
+    assert verdict(summary) == (
+        "nothing was good enough: none beats buy and hold on train (best 0.500 against 0.750), of 1 that were scored"
     )
 
 

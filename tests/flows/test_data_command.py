@@ -277,6 +277,21 @@ def test_a_feed_is_fetched_and_brought_up_to_date(data, serve):
     ]
 
 
+def test_gaps_are_listed_and_not_filled(data, serve):
+    serve(holes=[LISTED + hour * 3_600 for hour in (10, 11, 200, 300, 400)])
+    ended = data(*FETCH, *DATES)
+    assert [line for line in ended.out.splitlines() if "no bars" in line or "gaps" in line][:4] == [
+        "BTCUSDT: no bars between 2024-01-01T09:00Z and 2024-01-01T12:00Z",
+        "BTCUSDT: no bars between 2024-01-09T07:00Z and 2024-01-09T09:00Z",
+        "BTCUSDT: no bars between 2024-01-13T11:00Z and 2024-01-13T13:00Z",
+        "BTCUSDT: 4 gaps altogether; --json lists them",
+    ]
+    shown = data("show", "btc", "--json").document
+    assert shown["search"][0]["gaps"][0]["after"] == "2024-01-01T09:00Z"
+    assert data("show", "btc").out.startswith("btc: feed house; BTCUSDT; 1h\n")
+    assert data("show", "planted-edge").out.startswith("planted-edge: synthetic, built in; PLANT-A")
+
+
 def test_a_set_up_to_now_ends_with_the_last_closed_bar(data, serve):
     """By the real clock: the forming bar is served and left out."""
     start = datetime.now(UTC) - timedelta(hours=1_100)

@@ -55,7 +55,7 @@ class Fetched:
 
     bars: Bars
     requests: int
-    """Sent in this run, failed ones included."""
+    """Sent for this symbol in this run, failed ones included."""
     resumed_bars: int
     """Bars that an earlier run had stored."""
     not_closed: int
@@ -115,7 +115,7 @@ class _Download:
 
     def run(self, caller: Caller, watch: Callable[[Step], object]) -> Fetched | Stopped:
         dialect, want = self._feed.dialect, self._want
-        progress, resumed = self._resume(), self._count()
+        progress, resumed, sent_before = self._resume(), self._count(), caller.requests
 
         def read(reply: Reply) -> _Received:
             served = header_date(reply.headers.get("date"))
@@ -129,7 +129,9 @@ class _Download:
                 return received
             progress = self._take(received, progress)
             watch(Step(symbol=want.symbol, bars=self._count(), last=self._last() or want.start))
-        return Fetched(bars=self._bars(), requests=caller.requests, resumed_bars=resumed, not_closed=self._not_closed)
+        return Fetched(
+            bars=self._bars(), requests=caller.requests - sent_before, resumed_bars=resumed, not_closed=self._not_closed
+        )
 
     def _resume(self) -> Progress:
         """Where to go on: a little before the end of what is stored, where the protocol can."""

@@ -99,6 +99,7 @@ def test_several_symbols_make_one_set_with_one_split(collect, serve, home, reque
     assert dataset.symbols == ("BTCUSDT", "ETHUSDT")
     assert len({one.sha256 for one in dataset.bars.values()}) == 2
     collected = collect(request_of(1_200, symbols=("BTCUSDT", "ETHUSDT")), server)
+    assert [one.requests for one in collected.fetched.values()] == [1, 1]
     assert (collected.added.outcome, collected.added.new_bars) == ("grown", 200)
 
 

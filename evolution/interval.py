@@ -42,5 +42,10 @@ def intervals_of(bars: Mapping[str, Bars], cells: Sequence[Cell]) -> tuple[BarIn
     )
 
 
+def overlap_of(intervals: Sequence[BarInterval], others: Sequence[BarInterval]) -> bool:
+    """Whether any two of them share a bar."""
+    return any(one.overlaps(other) for one in intervals for other in others)
+
+
 def _moment(bars: Bars, row: int) -> datetime:
     return datetime.fromtimestamp(int(bars.ts[row]), UTC)
