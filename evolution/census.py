@@ -97,7 +97,10 @@ def _records_of(session: Session, run_id: str) -> list[_Record]:
 
 def _count(records: Sequence[Sequence[_Record]]) -> Census:
     distinct = {
-        hashlib.sha256(record.returns).digest(): record for run in records for record in run if record.sharpe is not None
+        hashlib.sha256(record.returns).digest(): record
+        for run in records
+        for record in run
+        if record.sharpe is not None
     }
     ratios = np.array([record.sharpe for record in distinct.values()], dtype=np.float64)
     batches = [

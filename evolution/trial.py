@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gates.findings import Finding
-    from fitness.card import Scorecard
     from evolution.candidate import Candidate
-from evolution.record import ActiveRecord
+    from evolution.record import ActiveRecord
+    from fitness.card import Scorecard
+    from gates.findings import Finding
 
 
 class TrialOutcome(Enum):

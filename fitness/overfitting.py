@@ -1,6 +1,6 @@
 """How much a choice among many trials overfits: PBO by cross-validation, and how many independent trials there were.
 
-Uses scipy and takes memory in proportion to the square of the number of trials, so the package's face does not import it.
+Takes memory in proportion to the square of the number of trials.
 
 What neither can do: both take the trials as given. A search breeds its later trials on the data, and then the best of them beats
 both nulls on pure noise; read them as screens and alarms.
@@ -13,8 +13,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,6 +108,10 @@ def effective_trials(returns: Matrix, *, correlation: float = 0.5) -> EffectiveT
     Raises:
         ValueError: more than ``LARGEST_BATCH`` trials; cluster them in batches and add up.
     """
+    # Half a second to load; whoever lists the pool should not wait for it.
+    from scipy.cluster.hierarchy import fcluster, linkage  # noqa: PLC0415 - see above
+    from scipy.spatial.distance import squareform  # noqa: PLC0415 - see above
+
     moving = returns[:, np.std(returns, axis=0) > 1e-14] if returns.size else returns
     trials = moving.shape[1]
     if trials > LARGEST_BATCH:

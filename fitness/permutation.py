@@ -50,7 +50,9 @@ def _permuted(bars: Bars, start: int, shapes: np.ndarray, gaps: np.ndarray) -> B
     up, down = (np.log(bars.high[first:]) - opens)[shapes], (np.log(bars.low[first:]) - opens)[shapes]
     close = np.log(bars.close[start]) + np.cumsum(gap + rise)
     opening = close - rise
-    columns: dict[str, Any] = {name: np.array(getattr(bars, name)) for name in ("open", "high", "low", "close", "volume")}
+    columns: dict[str, Any] = {
+        name: np.array(getattr(bars, name)) for name in ("open", "high", "low", "close", "volume")
+    }
     columns["open"][first:], columns["close"][first:] = np.exp(opening), np.exp(close)
     # Logs and back leave a bit of rounding; a bar's high and low enclose its open and close exactly.
     ends = columns["open"][first:], columns["close"][first:]

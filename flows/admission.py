@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evolution.pool import AlreadyIn, CageRunner, Entered, NotAdmitted
+from evolution.pool import AlreadyIn, CageRunner, Entered, NotAdmitted, admission_bars
 from flows import opening
 
 if TYPE_CHECKING:
@@ -24,10 +24,16 @@ def admit_finalists(night: Night) -> tuple[Consideration, ...]:
     settings = night.settings
     verdicts: list[Consideration] = []
     # The search's own cage never held a validation bar; this one is opened when the search is over.
-    with opening.gate_cage(night.dataset.bars, settings.cage) as cage:
+    with opening.gate_cage(admission_bars(night.dataset), settings.cage) as cage:
         runner = CageRunner(cage=cage, limits=settings.cage_limits())
         for trial in finalists:
-            verdict = night.pool.consider(trial, dataset=night.dataset, runner=runner, config=settings.run_config())
+            verdict = night.pool.consider(
+                trial,
+                dataset=night.dataset,
+                runner=runner,
+                config=settings.run_config(),
+                workers=settings.worker_count(),
+            )
             night.watch.say(f"admission: {trial.candidate.id} {_in_words(verdict)}")
             verdicts.append(verdict)
     return tuple(verdicts)

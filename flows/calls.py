@@ -65,7 +65,6 @@ def open_team(  # noqa: PLR0913 - it joins what the run has open
     else:
         book = CallLedger(engine, run_id=run_id, budget=settings.budget, now=now)
     patience = Patience(0.0 if order.replay else settings.models.patience_s, say=watch.say)
-    stack.callback(patience.close)
     breeders = [
         LlmBreeder(
             client,
@@ -76,10 +75,14 @@ def open_team(  # noqa: PLR0913 - it joins what the run has open
         )
         for client in clients
     ]
-    return Team(
+    team = Team(
         breeders,
         places=partial(places, engine, order.replay or run_id),
         patience=patience,
-        falls_back=settings.models.on_failure == "offline",
+        # A replay repeats the places that were filled in a model's stead, and makes no others.
+        falls_back=settings.models.on_failure == "offline" and order.replay is None,
         replayed=replayed,
+        hang_up=lambda: [client.close() for client in clients],
     )
+    stack.callback(team.close)
+    return team

@@ -42,7 +42,11 @@ def generation(run_id: str, number: int) -> State[str]:
     night.watch.generation_began(number)
     candidates = night.breed()
     futures = {identity: try_candidate.submit(run_id, identity) for identity in candidates}
-    outage = _wait(night, futures)
+    try:
+        outage = _wait(night, futures)
+    except BaseException:
+        night.stop()  # otherwise the threads would go on waiting for a model that nobody needs any more
+        raise
     if outage is not None:
         raise outage
     trials = night.close_generation()

@@ -148,6 +148,11 @@ class Night:
         evaluator = CageEvaluator(cage=self.cage, bench=self.bench, limits=self.settings.cage_limits())
         return self._keep(run_trial(made, evaluator, self.bench))
 
+    def stop(self) -> None:
+        """End every wait for a model and every call to one; what they were for stays open."""
+        if self.models is not None:
+            self.models.close()
+
     def close_generation(self) -> tuple[Trial, ...]:
         """Tell the search what the generation brought, and store its summary.
 

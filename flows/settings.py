@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
+from flows.feeds import FeedSection
 from flows.problems import EnvironmentProblem, UsageProblem
 from runtime.cage.outcome import CageLimits
 from runtime.kernel.report import Costs, RunConfig
@@ -85,6 +86,8 @@ class Settings(_Section):
     models: ModelSection = ModelSection()
     budget: Budget = Budget()
     """Ceilings in tokens and money: ``[budget.call]``, ``candidate``, ``generation``, ``run`` and ``day``."""
+    feeds: dict[str, FeedSection] = Field(default_factory=dict)
+    """Where bars can be fetched from, by name: ``[feeds.NAME]``."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)
     """Endpoints by profile name: ``[llm.NAME]``."""
 
@@ -194,8 +197,8 @@ def load_settings(path: Path | None, home: Path, **changes: Any) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         where = file or "command line"
-        # Under [llm] somebody may have pasted a key where the name of its variable belongs: never print values from there.
-        hidden = first["type"] == "extra_forbidden" or first["loc"][:1] == ("llm",)
+        # Under [llm] and [feeds] somebody may have pasted a key or a password: never print values from there.
+        hidden = first["type"] == "extra_forbidden" or first["loc"][:1] in {("llm",), ("feeds",)}
         value = "" if hidden else f" = {first['input']!r}"
         raise UsageProblem(f"{where}: {key}{value}: {first['msg'].lower()}") from None
 

@@ -1,7 +1,8 @@
 """What runs in the gate cage: gates two and three, and the cells of an evaluation. Named to the cage, imported only there.
 
 The zygote calls ``prepare`` once; each job is one call of ``run`` in a child of its own. Whatever ``run`` returns has been
-made in a process that ran a candidate, so the parent checks it field by field (``gates.wire``).
+made in a process that ran a candidate, so the parent checks it field by field (``gates.wire``). ``converse`` is the
+strategy's half of a proof run (``gates.proof``): it gets the bars one by one, and the session is the parent's.
 """
 
 from __future__ import annotations
@@ -15,26 +16,36 @@ from gates.rules import finding
 from gates.sandbox import Watch, compile_tree, prepare_process, run_module
 from gates.scan import judge_contract, scan
 from gates.smoke import SMOKE_START, smoke_bars
-from gates.wire import Result, Task, decode_bars, decode_job, encode_result
+from gates.wire import Result, Task, decode_bars, decode_job, decode_seat, encode_result
 from runtime.desk import printable
 from runtime.indicators import compute
-from runtime.kernel import RunConfig, RunEnd, encode_report, run_strategy
-from runtime.kernel.local import failure_of
+from runtime.kernel import (
+    Failure,
+    LocalHost,
+    RunConfig,
+    RunEnd,
+    RunLimits,
+    encode_report,
+    failure_of,
+    run_host,
+    serve_strategy,
+)
 from runtime.market.bars import PRICE_COLUMNS
 from runtime.source import StrategySource
 from runtime.strategy import Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import CodeType
 
     from gates.findings import Finding
     from gates.wire import CellJob
-    from runtime.kernel import Failure, RunReport
+    from runtime.cage.line import Line
+    from runtime.kernel import Declaration, RunReport
     from runtime.market.bars import Bars
-    from runtime.model import Bar
+    from runtime.model import Bar, Instrument, Timeframe
 
-# The session keeps this many lines; what a candidate printed before it had a log counts among them.
-_MAX_LOG_LINES = 200
+_LIMITS = RunLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,21 @@ def run(data: bytes) -> bytes:
         return encode_result(Result(None, findings, ()))
     reports = tuple(encode_report(candidate.run_cell(cell, job.config)) for cell in job.cells)
     return encode_result(Result(candidate.class_name, (), reports))
+
+
+def converse(data: bytes, line: Line) -> bytes:
+    """Seat a candidate at the end of a line and do what the other end asks, until that hangs up.
+
+    Raises:
+        RuntimeError: the run changed what candidates share.
+    """
+    seat = decode_seat(data)
+    watch = Watch()
+    candidate = compile_candidate(seat.source)
+    serve_strategy(CandidateHost(candidate, seat.instrument, seat.timeframe), line, _LIMITS)
+    if watch.sees_change():
+        raise RuntimeError("a run changed what candidates share")
+    return b""
 
 
 class Loading(NamedTuple):
@@ -131,12 +157,31 @@ class Candidate:
         return report
 
     def _run(self, bars: Bars, rows: list[Bar], config: RunConfig) -> RunReport:
-        loading = self.load()
+        host = CandidateHost(self, bars.instrument, bars.timeframe)
+        return run_host(host, bars, config, rows=rows, limits=_LIMITS)
+
+
+class CandidateHost(LocalHost):
+    """Loads the candidate afresh when it starts, and puts what it printed before it had a log in front of its log."""
+
+    def __init__(self, candidate: Candidate | Finding, instrument: Instrument, timeframe: Timeframe) -> None:
+        super().__init__(Strategy, instrument, timeframe, _LIMITS)
+        self._candidate = candidate
+        self._printed: list[str] = []
+
+    def start(self) -> Declaration | Failure:
+        """Load, then as any host; what gate two has against it is a failure here."""
+        candidate = self._candidate
+        loading = candidate.load() if isinstance(candidate, Candidate) else candidate
         if not isinstance(loading, Loading):
-            raise RuntimeError("a candidate loaded once and not again")  # noqa: TRY004 - not about types
-        report = run_strategy(loading.strategy, bars, config, rows=rows)
-        early = tuple(map(printable, loading.printed))
-        return replace(report, log=(early + report.log)[:_MAX_LOG_LINES]) if early else report
+            return Failure(hook="load", exception=loading.rule, line=loading.line, message=loading.message)
+        self._class, self._printed = loading
+        return super().start()
+
+    @property
+    def log(self) -> Sequence[str]:
+        """All that it said, capped."""
+        return (*map(printable, self._printed), *super().log)[: _LIMITS.log_lines]
 
 
 def compile_candidate(source: bytes) -> Candidate | Finding:

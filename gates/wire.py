@@ -78,6 +78,15 @@ class Job:
     config: RunConfig = RunConfig()  # noqa: RUF009 - frozen
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """What a caged child needs to know before the first bar of a conversation, and all that it is told of the data."""
+
+    source: bytes
+    instrument: Instrument
+    timeframe: Timeframe
+
+
 class Result(NamedTuple):
     """What a child says about a source."""
 
@@ -162,6 +171,17 @@ def decode_job(data: bytes) -> Job:
     config.update(costs=Costs(**config["costs"]), account=AccountKind(config["account"]))
     cells = tuple(CellJob(**cell) for cell in header["cells"])
     return Job(task=Task(header["task"]), source=source, cells=cells, config=RunConfig(**config))
+
+
+def encode_seat(seat: Seat) -> bytes:
+    """A seat, for ``decode_seat`` in the child."""
+    return pack({"instrument": asdict(seat.instrument), "seconds": seat.timeframe.seconds}, [seat.source])
+
+
+def decode_seat(data: bytes) -> Seat:
+    """The seat that ``encode_seat`` was given."""
+    header, (source,) = unpack(data)
+    return Seat(source=source, instrument=Instrument(**header["instrument"]), timeframe=Timeframe(header["seconds"]))
 
 
 def encode_result(result: Result) -> bytes:

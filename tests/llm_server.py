@@ -21,11 +21,14 @@ import random
 import re
 import socket
 import struct
+import sys
 import threading
+import traceback
 from collections import deque
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -529,7 +532,9 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep the test's output clean: a broken connection is not an error of the server's."""
+        """A broken connection is not an error of the server's; anything else is, and shows."""
+        if not isinstance(sys.exception(), ConnectionError):
+            traceback.print_exc()
 
 
 class ScriptedServer:
@@ -605,6 +610,8 @@ def main() -> None:
     parser.add_argument("--key", default=None, help="the only key that is let in")
     parser.add_argument("--plan", default="", help=f"modes for the first requests, by comma: {', '.join(MODES)}")
     options = parser.parse_args()
+    # Started by hand, this folder is searched first, and its tests of ``evolution`` would stand in front of ours.
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).resolve().parent]
     plan = [mode for mode in options.plan.split(",") if mode]
     with ScriptedServer(plan, seed=options.seed, key=options.key, port=options.port) as server:
         print(server.base_url, flush=True)  # noqa: T201 - whoever starts it by hand needs the address

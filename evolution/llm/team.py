@@ -89,6 +89,11 @@ class Patience:
         self._pause(min(_PAUSE_S, left_s))
         return not self._closed.is_set()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the run is being stopped."""
+        return self._closed.is_set()
+
     def close(self) -> None:
         """The run is being stopped: nobody waits any longer."""
         self._closed.set()
@@ -111,6 +116,7 @@ class Team:
         patience: Shared with nobody else.
         falls_back: Whether the offline operators fill a place that no model can.
         replayed: The trials of the run that is repeated, by candidate id; empty for a run of its own.
+        hang_up: Ends the calls under way.
     """
 
     def __init__(
@@ -121,15 +127,22 @@ class Team:
         patience: Patience,
         falls_back: bool = False,
         replayed: Mapping[str, Trial] | None = None,
+        hang_up: Callable[[], object] = lambda: None,
     ) -> None:
         self._breeders = {breeder.profile.name: breeder for breeder in breeders}
         self._places = places
         self._patience = patience
         self._falls_back = falls_back
         self._replayed = replayed or {}
+        self._hang_up = hang_up
         self._generation = _Generation(
             background=Background(), records=records(list(self._breeders), (), {}, in_money=False)
         )
+
+    def close(self) -> None:
+        """The run is being stopped: end every wait and every call; their places stay open."""
+        self._patience.close()
+        self._hang_up()
 
     def begin(self, trials: Sequence[Trial]) -> None:
         """A generation begins.
@@ -163,7 +176,7 @@ class Team:
         result = self._by_model(proposal, parents, check, known)
         if not isinstance(result, Outage):
             return result
-        if self._falls_back:
+        if self._falls_back and not self._patience.is_closed:
             return self._offline(proposal, parents, known, f"{proposal.kind.value}: {result.reason}")
         if result.scope is Scope.GENERATION:
             # Waiting would not lower it, and stopping would only come back to the same place.

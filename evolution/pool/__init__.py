@@ -8,7 +8,8 @@ person stands in a hash-chained log that ``Pool.verify_chain`` follows. ``entry_
 """
 
 from evolution.pool.admission import CHECKS, AdmissionLimits, is_admitted
-from evolution.pool.card import AdmissionCard, CheckResult
+from evolution.pool.bench import admission_bars
+from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.decisions import ChainReport, DecisionError
 from evolution.pool.documents import (
     decision_document,
@@ -52,6 +53,7 @@ __all__ = [
     "DecisionKind",
     "Entered",
     "EntryStatus",
+    "EvidenceNote",
     "LookFailed",
     "LookPolicy",
     "NotAdmitted",
@@ -66,6 +68,7 @@ __all__ = [
     "Segment",
     "SegmentFailure",
     "SegmentFigures",
+    "admission_bars",
     "binding_of",
     "decision_document",
     "entry_document",

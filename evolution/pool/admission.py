@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from evolution.pool.card import AdmissionCard, CheckResult
-from evolution.pool.segment import SegmentFailure, SegmentFigures
+from evolution.pool.segment import Measured, SegmentFailure, SegmentFigures
+from fitness import deflated_sharpe
 from fitness.stress import delay_one_bar, double_costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evolution.census import Census
     from evolution.pool.segment import Segment
     from fitness.card import Scorecard
     from runtime.kernel.report import RunConfig
@@ -34,6 +36,11 @@ class AdmissionLimits:
     """Closed round trips on train, over all cells."""
     min_validation_trades: int = 5
     """Closed round trips on validation, whatever its length; see ``validation_trades``."""
+    min_deflated_sharpe: float = 0.50
+    """Of active returns on train, against the best of all trials ever made on these bars. A search that breeds on its bars beats
+    the null of independent trials on pure noise, so this is a screen: at 0.95 it would cost more real edges than it is worth."""
+    min_retained: float = 0.50
+    """Share of its active Sharpe ratio on train that a candidate keeps under each stress, and at the median of its neighbours."""
     min_validation_psr: float = 0.80
     """Of active returns. On pure noise one candidate in five passes: it is a screen, and the vault is the proof."""
     max_validation_reads: int = 20
@@ -57,8 +64,12 @@ class Stage(Enum):
 
     TRAIN = "train"
     """The stored scorecard: nothing is run."""
+    DEFLATION = "deflation"
+    """One run on train, and all trials that were ever made on these bars."""
     STRESS = "stress"
     """Runs on train under worse conditions."""
+    NEIGHBOURS = "neighbours"
+    """Runs on train of the same strategy with other numbers, and of it on shaken bars."""
     READ = "read"
     """The permission to read validation bars."""
     VALIDATION = "validation"
@@ -76,14 +87,37 @@ class ReadPermit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Variants:
+    """One strategy in many slightly different versions, on train."""
+
+    active_sharpes: tuple[float, ...]
+    """Annualised, one per version that ran and has one."""
+    asked: int
+    """Versions in all."""
+
+    @property
+    def median(self) -> float | None:
+        """Median over all versions, those that failed or have no ratio counted as the worst; None when it falls among those."""
+        ranked = sorted(self.active_sharpes, reverse=True)
+        middle = self.asked // 2
+        if not self.asked or middle >= len(ranked):
+            return None
+        return ranked[middle] if self.asked % 2 else (ranked[middle - 1] + ranked[middle]) / 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibits:
     """Everything that the checks may look at; filled in stage by stage."""
 
     train: Scorecard
     train_bars: int
     """Scored bars of train, summed over cells."""
+    base: Measured | SegmentFailure | None = None
+    census: Census | None = None
     costs: Segment | None = None
     delay: Segment | None = None
+    neighbours: Variants | None = None
+    jitter: Variants | None = None
     permit: ReadPermit | None = None
     validation: Segment | None = None
 
@@ -91,8 +125,24 @@ class Exhibits:
 class Bench(Protocol):
     """Makes the exhibits that are not stored yet. Each is asked for at most once, and only when it is needed."""
 
+    def base(self) -> Measured | SegmentFailure:
+        """The candidate on the train cells, as the search ran it."""
+        ...
+
+    def census(self) -> Census:
+        """All trials that were ever made on bars that overlap with those of train."""
+        ...
+
     def stress(self, config: RunConfig) -> Segment:
         """The candidate on the train cells under another configuration."""
+        ...
+
+    def neighbours(self) -> Variants:
+        """The candidate's neighbours (``evolution.pool.perturbation``) on the train cells."""
+        ...
+
+    def jitter(self) -> Variants:
+        """The candidate on the train cells of shaken bars."""
         ...
 
     def permit(self) -> ReadPermit:
@@ -158,6 +208,48 @@ def _reads(exhibits: Exhibits) -> float | None:
     return exhibits.permit.reads if exhibits.permit is not None else None
 
 
+def _base_sharpe(exhibits: Exhibits) -> float | None:
+    base = exhibits.base
+    return base.figures.active_sharpe if isinstance(base, Measured) else None
+
+
+def _deflated(exhibits: Exhibits) -> float | None:
+    base, census = exhibits.base, exhibits.census
+    if not isinstance(base, Measured) or census is None:
+        return None
+    return deflated_sharpe(base.sample, trials=max(census.effective.clusters, 1), variance=census.variance)
+
+
+def _retained(figure: Callable[[Exhibits], float | None]) -> Callable[[Exhibits], float | None]:
+    """Share of the active Sharpe ratio on train that is left; undefined when there is none to keep."""
+
+    def share(exhibits: Exhibits) -> float | None:
+        base, left = _base_sharpe(exhibits), figure(exhibits)
+        return None if base is None or left is None or base <= 0 else left / base
+
+    return share
+
+
+def _median_of(variants: str) -> Callable[[Exhibits], float | None]:
+    def median(exhibits: Exhibits) -> float | None:
+        found: Variants | None = getattr(exhibits, variants)
+        if found is not None and found.asked == 0:
+            return _base_sharpe(exhibits)  # a strategy without a number to move has no cliff
+        return None if found is None else found.median
+
+    return median
+
+
+def _why_not_retained(segment: str) -> Callable[[Exhibits], str]:
+    def reason(exhibits: Exhibits) -> str:
+        base = _base_sharpe(exhibits)
+        if base is None or base <= 0:
+            return "undefined (no active Sharpe ratio above 0 to keep)"
+        return _fate_of(segment)(exhibits)
+
+    return reason
+
+
 def _of(segment: str, name: str) -> Callable[[Exhibits], float | None]:
     def figure(exhibits: Exhibits) -> float | None:
         found = getattr(exhibits, segment)
@@ -211,24 +303,42 @@ CHECKS: tuple[Check, ...] = (
         show="{:+.3f}",
     ),
     Check(
-        name="cost-stress",
-        stage=Stage.STRESS,
-        what="active Sharpe ratio on train at twice the costs",
-        figure=_of("costs", "active_sharpe"),
+        name="deflated-sharpe",
+        stage=Stage.DEFLATION,
+        what="probability that the active Sharpe ratio on train is more than the best of all trials on these bars",
+        figure=_deflated,
         sense=Sense.ABOVE,
-        limit=lambda _limits, _exhibits: 0.0,
-        show="{:+.3f}",
-        why_undefined=_fate_of("costs"),
+        limit=lambda limits, _exhibits: limits.min_deflated_sharpe,
+        why_undefined=_fate_of("base"),
     ),
-    Check(
-        name="delay-stress",
-        stage=Stage.STRESS,
-        what="active Sharpe ratio on train with orders one bar late",
-        figure=_of("delay", "active_sharpe"),
-        sense=Sense.ABOVE,
-        limit=lambda _limits, _exhibits: 0.0,
-        show="{:+.3f}",
-        why_undefined=_fate_of("delay"),
+    *(
+        Check(
+            name=name,
+            stage=stage,
+            what=f"share of the active Sharpe ratio on train that is left {when}",
+            figure=_retained(figure),
+            sense=Sense.AT_LEAST,
+            limit=lambda limits, _exhibits: limits.min_retained,
+            why_undefined=_why_not_retained(segment),
+        )
+        for name, stage, segment, figure, when in (
+            ("cost-stress", Stage.STRESS, "costs", _of("costs", "active_sharpe"), "at twice the costs"),
+            ("delay-stress", Stage.STRESS, "delay", _of("delay", "active_sharpe"), "with orders one bar late"),
+            (
+                "neighbour-stress",
+                Stage.NEIGHBOURS,
+                "neighbours",
+                _median_of("neighbours"),
+                "at the median of its neighbours, each with one number moved by 10 or 20%",
+            ),
+            (
+                "jitter-stress",
+                Stage.NEIGHBOURS,
+                "jitter",
+                _median_of("jitter"),
+                "at the median of bars shaken by a tenth of their range",
+            ),
+        )
     ),
     Check(
         name="validation-reads",
@@ -275,9 +385,22 @@ CHECKS: tuple[Check, ...] = (
 """All hard checks of admission, in the order in which they are made."""
 
 
-def examine(
-    train: Scorecard, *, train_bars: int, config: RunConfig, limits: AdmissionLimits, bench: Bench
-) -> AdmissionCard:
+class Examination(NamedTuple):
+    """The verdict on a candidate, and what it was made from."""
+
+    card: AdmissionCard
+    exhibits: Exhibits
+
+
+def examine(  # noqa: PLR0913 - a candidate, what it is held to, and how it is run
+    train: Scorecard,
+    *,
+    train_bars: int,
+    config: RunConfig,
+    limits: AdmissionLimits,
+    bench: Bench,
+    is_exhaustive: bool = False,
+) -> Examination:
     """Put a candidate through the stages until one refuses it.
 
     Args:
@@ -286,15 +409,17 @@ def examine(
         config: How the search ran it; the stresses start from it.
         limits: What to keep to.
         bench: Runs the candidate where a stage needs it.
+        is_exhaustive: Make all checks, also after a refusal. For calibration, where every figure counts; a night would spend reads of
+            validation on candidates that are out.
     """
     exhibits = Exhibits(train=train, train_bars=train_bars)
     results: list[CheckResult] = []
     for stage in Stage:
         exhibits = _fill(exhibits, stage, config, bench)
         results += [check.judge(exhibits, limits) for check in CHECKS if check.stage is stage]
-        if not all(result.passed for result in results):
+        if not is_exhaustive and not all(result.passed for result in results):
             break
-    return AdmissionCard(checks=tuple(results))
+    return Examination(AdmissionCard(checks=tuple(results)), exhibits)
 
 
 def is_admitted(card: AdmissionCard) -> bool:
@@ -306,12 +431,16 @@ def _fill(exhibits: Exhibits, stage: Stage, config: RunConfig, bench: Bench) -> 
     match stage:
         case Stage.TRAIN:
             return exhibits
+        case Stage.DEFLATION:
+            return replace(exhibits, base=bench.base(), census=bench.census())
         case Stage.STRESS:
             return replace(
                 exhibits,
                 costs=bench.stress(double_costs(config)),
                 delay=bench.stress(delay_one_bar(config)),
             )
+        case Stage.NEIGHBOURS:
+            return replace(exhibits, neighbours=bench.neighbours(), jitter=bench.jitter())
         case Stage.READ:
             return replace(exhibits, permit=bench.permit())
         case Stage.VALIDATION:

@@ -34,6 +34,7 @@ def entry_document(entry: PoolEntry, decisions: Sequence[Decision] | None = None
         "models": list(entry.models),
         **binding_document(entry.binding),
         "checks": [asdict(check) for check in entry.card.checks],
+        "notes": [asdict(note) for note in entry.card.notes],
     }
     if decisions is not None:
         document["decisions"] = [decision_document(decision) for decision in decisions]

@@ -13,8 +13,8 @@ from sqlalchemy import distinct, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from evolution.pool.admission import ReadPermit
 from evolution.interval import BarInterval
+from evolution.pool.admission import ReadPermit
 from evolution.pool.segment import Segment, SegmentFailure, SegmentFigures
 from evolution.tables import ValidationReadRow
 from runtime.store import reading, writing

@@ -11,6 +11,7 @@ from runtime.cage import CageLimits
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evolution.evaluate import CellBench
     from runtime.cage import Cage
     from runtime.kernel import RunConfig
     from runtime.market import Bars, Cell
@@ -23,6 +24,8 @@ class CageRunner:
 
     cage: Cage
     limits: CageLimits = field(default_factory=CageLimits)
+    _benches: dict[tuple[object, ...], CellBench] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """By bars, cells and configuration: buy and hold is run once for all candidates and neighbours."""
 
     def run(
         self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
@@ -31,6 +34,10 @@ class CageRunner:
         # The gates and the kernel are needed to run something; whoever lists the pool should not wait for them.
         from evolution.evaluate import CageEvaluator, CellBench  # noqa: PLC0415 - see above
 
-        bench = CellBench.build(bars, cells, config)
+        key = (config, *((cell, bars[cell.symbol].sha256) for cell in cells))
+        bench = self._benches.get(key)
+        if bench is None:
+            # Two threads may build the same one at the same time; they are equal, and either may stay.
+            bench = self._benches[key] = CellBench.build(bars, cells, config)
         evaluator = CageEvaluator(cage=self.cage, bench=bench, limits=self.limits)
         return BenchRun(cells=bench.cells, evaluation=evaluator.evaluate(source))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from evolution.kills import MACHINE_ENDS, is_kill
-from fitness import active_run_returns, measure, pooled_active_returns, probabilistic_sharpe, sharpe_sample
+from evolution.record import PooledRun, pooled_run
+from fitness import SharpeSample, measure, probabilistic_sharpe, sharpe_sample
 from fitness.metrics import MINIMUM_RETURNS
 from gates.findings import Rejected
 from runtime.cage.outcome import CageEnd
@@ -79,13 +80,32 @@ class SegmentFailure:
 Segment = SegmentFigures | SegmentFailure
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """A source on one segment, with the series that its figures were made from."""
+
+    figures: SegmentFigures
+    pooled: PooledRun
+    sample: SharpeSample | None
+    """Of the active returns; None below 30 of them or without dispersion."""
+    bars_per_year: float
+
+
 def run_segment(
     runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
 ) -> Segment:
     """Run a source on a segment and measure it."""
+    found = measure_segment(runner, source, bars, cells, config)
+    return found.figures if isinstance(found, Measured) else found
+
+
+def measure_segment(
+    runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+) -> Measured | SegmentFailure:
+    """Run a source on a segment, measure it, and keep its returns."""
     run = runner.run(source, bars, cells, config)
     failure = _failure(run, expected=len(cells))
-    return _figures(run) if failure is None else failure
+    return _measured(run) if failure is None else failure
 
 
 def _failure(run: BenchRun, *, expected: int) -> SegmentFailure | None:
@@ -106,20 +126,20 @@ def _failure(run: BenchRun, *, expected: int) -> SegmentFailure | None:
     return None
 
 
-def _figures(run: BenchRun) -> SegmentFigures:
+def _measured(run: BenchRun) -> Measured:
     pairs = list(zip(run.cells, run.evaluation.reports, strict=True))
-    measured = [measure(report, each.bars, each.config, first=each.config.start) for each, report in pairs]
-    active = pooled_active_returns(
-        [active_run_returns(report, each.bars, each.config, first=each.config.start) for each, report in pairs]
-    ).returns
+    metrics = [measure(report, each.bars, each.config, first=each.config.start) for each, report in pairs]
+    pooled = pooled_run(run.cells, run.evaluation.reports)
+    active = pooled.active.returns
     sample = sharpe_sample(active) if len(active) >= MINIMUM_RETURNS else None
     bars_per_year = run.cells[0].bars.instrument.bars_per_year
-    return SegmentFigures(
+    figures = SegmentFigures(
         bars=sum(len(each.bars) - each.config.start for each in run.cells),
-        trades=sum(metrics.trades for metrics in measured),
+        trades=sum(each.trades for each in metrics),
         max_drawdown=max(
-            1.0 if report.ruined else metrics.max_drawdown for metrics, (_, report) in zip(measured, pairs, strict=True)
+            1.0 if report.ruined else each.max_drawdown for each, (_, report) in zip(metrics, pairs, strict=True)
         ),
         active_sharpe=None if sample is None else sample.sharpe * math.sqrt(bars_per_year),
         psr=probabilistic_sharpe(sample),
     )
+    return Measured(figures=figures, pooled=pooled, sample=sample, bars_per_year=bars_per_year)

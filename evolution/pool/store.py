@@ -6,21 +6,22 @@ DecisionError     (``evolution.pool.decisions``) a decision without a person or 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlmodel import col
 
+from evolution.census import TrialCensus
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import decisions, promotion
 from evolution.pool.admission import AdmissionLimits, examine, is_admitted
-from evolution.pool.card import AdmissionCard, CheckResult
+from evolution.pool.bench import CandidateBench
+from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
-from evolution.interval import intervals_of
 from evolution.pool.looks import LookPolicy
+from evolution.pool.notes import evidence_notes
 from evolution.pool.readings import ValidationReads
-from evolution.pool.segment import run_segment
 from evolution.rows import source_value
 from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, SourceRow
 from runtime.store import reading, writing
@@ -32,12 +33,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Select
     from sqlalchemy.orm import Session
 
-    from evolution.pool.admission import ReadPermit
     from evolution.pool.decisions import ChainReport
     from evolution.pool.entry import Decision
-    from evolution.interval import BarInterval
     from evolution.pool.promotion import Promotion, RunnerOpener, VaultOpener
-    from evolution.pool.segment import Runner, Segment
+    from evolution.pool.segment import Runner
     from evolution.run import RunRecord
     from evolution.trial import Trial
     from fitness.card import Scorecard
@@ -105,6 +104,7 @@ class Pool:
         self._engine = engine
         self._now = now
         self._ledger = TrialLedger(engine, now=now)
+        self._census = TrialCensus(engine)
 
     # Reading
 
@@ -165,7 +165,7 @@ class Pool:
 
     # Admission
 
-    def consider(
+    def consider(  # noqa: PLR0913 - a candidate, its data, and how it is run
         self,
         trial: Trial,
         *,
@@ -173,15 +173,19 @@ class Pool:
         runner: Runner,
         config: RunConfig,
         limits: AdmissionLimits | None = None,
+        workers: int = 1,
+        is_exhaustive: bool = False,
     ) -> Consideration:
         """Put a stored trial through the admission checks.
 
         Args:
             trial: A VETOED or SCORED trial, as stored in the ledger.
             dataset: The data of the trial's run.
-            runner: Runs the source on rows of ``dataset.bars``.
+            runner: Runs the source on rows of ``admission_bars(dataset)``.
             config: How the run's trials were run.
             limits: What to keep to.
+            workers: Versions of the source that run at the same time.
+            is_exhaustive: Make every check even when one has refused (``evolution.pool.admission.examine``).
 
         Raises:
             UnknownIdError: The trial is not in the ledger.
@@ -192,21 +196,29 @@ class Pool:
         present = self._present(trial.candidate.source.sha256, binding)
         if present is not None:
             return AlreadyIn(entry=present)
-        bench = _Bench(
+        bench = CandidateBench(
             trial=trial,
             binding=binding,
             dataset=dataset,
             runner=runner,
             config=config,
             reads=ValidationReads(engine=self._engine, now=self._now),
+            trials=self._census,
+            workers=workers,
         )
-        limits = AdmissionLimits() if limits is None else limits
-        train_bars = sum(cell.stop - cell.start for cell in dataset.train_cells())
-        card = examine(train, train_bars=train_bars, config=config, limits=limits, bench=bench)
+        card, exhibits = examine(
+            train,
+            train_bars=sum(cell.stop - cell.start for cell in dataset.train_cells()),
+            config=config,
+            limits=AdmissionLimits() if limits is None else limits,
+            bench=bench,
+            is_exhaustive=is_exhaustive,
+        )
         if not is_admitted(card):
             self._refuse(trial, card)
             return NotAdmitted(card=card)
-        return self._enter(trial, card, binding)
+        notes = evidence_notes(exhibits, self._census.matrix(trial.candidate.run_id))
+        return self._enter(trial, replace(card, notes=notes), binding)
 
     def _checked(self, trial: Trial, dataset: DataSet) -> tuple[RunRecord, Scorecard]:
         candidate = trial.candidate
@@ -268,6 +280,7 @@ class Pool:
                 engine_version=binding.engine_version,
                 models=list(models),
                 card=[asdict(check) for check in card.checks],
+                notes=[asdict(note) for note in card.notes],
                 created=self._now(),
             )
             session.add(row)
@@ -345,40 +358,6 @@ class Pool:
             return Decided(entry=_entry(row, source), decision=decision)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Bench:
-    """Makes the exhibits of one trial (``evolution.pool.admission.Bench``)."""
-
-    trial: Trial
-    binding: Binding
-    dataset: DataSet
-    runner: Runner
-    config: RunConfig
-    reads: ValidationReads
-
-    def stress(self, config: RunConfig) -> Segment:
-        """On the train cells."""
-        source = self.trial.candidate.source
-        return run_segment(self.runner, source, self.dataset.bars, self.dataset.train_cells(), config)
-
-    def permit(self) -> ReadPermit:
-        """From the ledger of validation reads."""
-        return self.reads.permit(self.trial.candidate, self._intervals(), self.binding)
-
-    def validation(self) -> Segment:
-        """The stored verdict, or the one read."""
-        intervals, candidate = self._intervals(), self.trial.candidate
-        known = self.reads.verdict(candidate, intervals)
-        if known is not None:
-            return known
-        cells = self.dataset.validation_cells()
-        found = run_segment(self.runner, candidate.source, self.dataset.bars, cells, self.config)
-        return self.reads.record(candidate, intervals, self.binding, found)
-
-    def _intervals(self) -> tuple[BarInterval, ...]:
-        return intervals_of(self.dataset.bars, self.dataset.validation_cells())
-
-
 def binding_of(run: RunRecord) -> Binding:
     """What the results of a run hold for."""
     facts = run.facts
@@ -422,7 +401,10 @@ def _entry(row: PoolEntryRow, source: SourceRow) -> PoolEntry:
             engine_version=row.engine_version,
         ),
         models=tuple(row.models),
-        card=AdmissionCard(checks=tuple(CheckResult(**check) for check in row.card)),
+        card=AdmissionCard(
+            checks=tuple(CheckResult(**check) for check in row.card),
+            notes=tuple(EvidenceNote(**note) for note in row.notes or ()),
+        ),
         created=row.created,
     )
 

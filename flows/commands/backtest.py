@@ -93,8 +93,9 @@ def _bars(name: str, home: Path, symbol: str | None, timeframe: str | None) -> B
     """A loose file whole; of a registered set only what the search may see, so that nobody peeks into the vault."""
     from flows.opening import dataset, loose_file
     from flows.problems import UsageProblem
+    from runtime.market import SUFFIXES
 
-    if Path(name).suffix.lower() == ".csv" or "/" in name:
+    if Path(name).suffix.lower() in SUFFIXES or "/" in name:
         return loose_file(Path(name), symbol=symbol, timeframe=timeframe)
     known = dataset(name, home)
     chosen = symbol or known.symbols[0]

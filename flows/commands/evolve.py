@@ -97,6 +97,7 @@ def _order(
 def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> RunSummary:
     """The run itself. Prefect's server starts while data, store and cage open; prefect is imported last."""
     from flows.night import NightOutage
+    from flows.replay import in_words
     from flows.server import start_server
     from flows.start import open_night
 
@@ -109,6 +110,8 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
             running = server.wait(lambda elapsed: watch.now(f"Prefect's server is starting ({elapsed:.0f} s)"))
             watch.say(f"Prefect: {running.ui_url}" + (" (while this run lasts)" if running.own else ""))
             _flow(night)
+            if order.replay is not None:
+                watch.say(in_words(order.replay, night.replayed, night.trials))
     except NightOutage as outage:
         raise EnvironmentProblem(f"{outage}; {_resumable(run_id)}") from None
     except KeyboardInterrupt:
@@ -138,7 +141,12 @@ def _flow(night: Night) -> None:
 
 def _introduce(watch: ConsoleWatch, night: Night) -> None:
     dataset, order, settings = night.dataset, night.order, night.settings
-    origin = {"real": "real bars", "synthetic": "synthetic bars", "file": "bars from a file"}[dataset.label]
+    origin = {
+        "real": "real bars",
+        "synthetic": "synthetic bars",
+        "file": "bars from a file",
+        "feed": "bars from a feed",
+    }[dataset.label]
     children = f"model profile {order.profile}" if order.profile else "offline operators, no model"
     if order.replay:
         children += f", as stored by run {order.replay}"

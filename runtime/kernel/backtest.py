@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from runtime.indicators import compute, lookback
 from runtime.kernel.local import LocalHost
-from runtime.kernel.session import Declaration, RunLimits, Session
+from runtime.kernel.session import RunLimits, Session
 
 if TYPE_CHECKING:
     from runtime.kernel.report import RunConfig, RunReport
+    from runtime.kernel.session import Declaration, StrategyHost
     from runtime.market.bars import Bars
     from runtime.model import Bar
     from runtime.strategy import Strategy
@@ -51,9 +52,28 @@ def run_strategy(
         101.0
     """
     limits = limits or RunLimits()
-    session = Session(
-        LocalHost(strategy_class, bars.instrument, bars.timeframe, limits), config, bars.instrument, limits
-    )
+    host = LocalHost(strategy_class, bars.instrument, bars.timeframe, limits)
+    return run_host(host, bars, config, rows=rows, limits=limits)
+
+
+def run_host(
+    host: StrategyHost,
+    bars: Bars,
+    config: RunConfig,
+    *,
+    rows: list[Bar] | None = None,
+    limits: RunLimits | None = None,
+) -> RunReport:
+    """Run the strategy at ``host``, wherever that is, over all bars.
+
+    Args:
+        host: a host that has served no run yet, with the same limits.
+        bars: as in ``run_strategy``, and so are the others.
+        config: cash, costs, account, start, delay.
+        rows: ``bars.rows()``, when the caller has them already.
+        limits: caps on orders and log.
+    """
+    session = Session(host, config, bars.instrument, limits or RunLimits())
     declared = session.start()
     if declared is not None:
         rows = bars.rows() if rows is None else rows

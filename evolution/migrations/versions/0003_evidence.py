@@ -23,9 +23,7 @@ def upgrade() -> None:
         sa.Column("skewness", sa.Float),
         sa.Column("kurtosis", sa.Float),
         sa.Column("returns", sa.LargeBinary, nullable=False),
-        sa.ForeignKeyConstraint(
-            ["run_id", "generation", "index"], ["trial.run_id", "trial.generation", "trial.index"]
-        ),
+        sa.ForeignKeyConstraint(["run_id", "generation", "index"], ["trial.run_id", "trial.generation", "trial.index"]),
     )
     op.create_table(
         "run_interval",

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from evolution.candidate import Candidate, Provenance, candidate_id
+from evolution.interval import intervals_of
 from evolution.ledger import TrialLedger
 from evolution.pool import BenchRun, Pool
+from evolution.record import ActiveRecord
 from evolution.run import RunFacts
 from evolution.trial import Trial, TrialOutcome
+from fitness import sharpe_sample
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from gates.findings import Admitted
 from runtime.cage.outcome import CageEnd, CageOutcome
@@ -147,6 +150,10 @@ class ScriptedRunner:
     """Skill on train when costs are higher than usual; None is ``train``."""
     delay: float | None = None
     """Skill on train when orders are delayed; None is ``train``."""
+    jitter: float | None = None
+    """Skill on shaken train bars; None is ``train``."""
+    neighbour: float | None = None
+    """Skill on train of every other source than the first one that was run; None is ``train``."""
     validation: float = 0.4
     vault: float = 0.6
     validation_hold: int = 5
@@ -157,17 +164,26 @@ class ScriptedRunner:
     verdict: object = None
     change: object = None
     """Applied to every report."""
+    first: object = None
+    """The first source that was run."""
 
     def run(self, source, bars, cells, config):
         part = cells[0].fold.partition("-")[0]
-        self.asked.append((part, config))
+        is_shaken = "~" in cells[0].symbol
+        self.first = self.first or source
+        self.asked.append(("jitter" if is_shaken else part, config))
         usual = RunConfig()
         skill = getattr(self, part)
         if config.costs != usual.costs and self.costs is not None:
             skill = self.costs
         if config.decision_delay and self.delay is not None:
             skill = self.delay
-        rng = random.Random(source.sha256 + part)
+        if is_shaken and self.jitter is not None:
+            skill = self.jitter
+        if source != self.first and self.neighbour is not None:
+            skill = self.neighbour
+        # The same coin for all versions of a strategy: what differs between them is their skill.
+        rng = random.Random(self.first.sha256 + part)
         bench, reports = [], []
         for cell in cells:
             rows = bars[cell.symbol].between(cell.start - WARMUP_BARS, cell.stop)
@@ -250,7 +266,21 @@ class House:
         self.run_id, self.made = self.ledger.start_run(replace(facts, **changes)).id, 0
         return self.run_id
 
-    def add_trial(self, code=None, *, model=None, outcome=TrialOutcome.SCORED, **card):
+    def noise_record(self, seed):
+        """The record of a trial without skill on the train bars."""
+        dataset = self.market.dataset
+        cells = dataset.train_cells()
+        intervals = tuple(
+            replace(first, end=last.end)
+            for symbol in dataset.symbols
+            for first, *_, last in [
+                [each for each in intervals_of(dataset.bars, cells) if each.symbol == symbol],
+            ]
+        )
+        returns = np.random.default_rng(seed).normal(0, 0.01, 500)
+        return ActiveRecord(intervals=intervals, sample=sharpe_sample(returns), returns=returns.astype("<f4").tobytes())
+
+    def add_trial(self, code=None, *, model=None, outcome=TrialOutcome.SCORED, record=None, **card):
         if not self.run_id:
             self.start_run()
         index, self.made = self.made, self.made + 1
@@ -266,6 +296,7 @@ class House:
             outcome=outcome,
             reason="ran",
             scorecard=make_card(**card),
+            record=record,
         )
         self.ledger.add_trials([trial])
         return trial

@@ -58,19 +58,30 @@ def test_a_weakness_on_train_refuses_before_anything_is_run(house, scripted, car
     assert runner.asked == []
 
 
+NUMBERS = b"""class S(Strategy):
+    window = param(40, low=10, high=120)
+
+    def on_bar(self, bar):
+        if self.flat and bar.close > 3.5:
+            self.target(0.5)
+"""
+
+
 @pytest.mark.parametrize(
     ("skills", "check"),
     [
         ({"costs": -0.4}, "cost-stress"),
         ({"delay": -0.4}, "delay-stress"),
+        ({"neighbour": -0.4}, "neighbour-stress"),
+        ({"jitter": -0.4}, "jitter-stress"),
     ],
 )
 def test_a_weakness_under_stress_refuses_before_validation_is_read(house, scripted, skills, check):
     runner = scripted(**skills)
-    refused = house.consider(house.add_trial(), runner)
+    refused = house.consider(house.add_trial(NUMBERS), runner)
     assert [each.name for each in refused.card.failed] == [check]
     assert refused.card.failed[0].figure < 0
-    assert {part for part, _ in runner.asked} == {"train"}
+    assert {part for part, _ in runner.asked} <= {"train", "jitter"}
 
 
 def test_the_stresses_are_the_usual_run_at_twice_the_costs_and_one_bar_late(house, scripted):
@@ -78,10 +89,55 @@ def test_the_stresses_are_the_usual_run_at_twice_the_costs_and_one_bar_late(hous
     usual = RunConfig(costs=Costs(fee_bps=10.0, slippage_bps=3.0, fee_minimum=1.0, fee_per_unit=0.5))
     house.consider(house.add_trial(), runner, config=usual)
     assert runner.asked == [
+        ("train", usual),
         ("train", replace(usual, costs=Costs(fee_bps=20.0, slippage_bps=6.0, fee_minimum=2.0, fee_per_unit=1.0))),
         ("train", replace(usual, decision_delay=1)),
+        *[("jitter", usual)] * 5,
         ("validation", usual),
     ]
+
+
+def test_half_of_the_edge_must_be_left_under_a_stress(house, scripted):
+    refused = house.consider(house.add_trial(), scripted(train=0.6, costs=0.15))
+    assert refused.card.failed[0].name == "cost-stress"
+    assert 0 < refused.card.failed[0].figure < 0.5
+
+
+def test_every_neighbour_is_run_on_train(house, scripted):
+    runner = scripted()
+    entered = house.consider(house.add_trial(NUMBERS), runner)
+    assert isinstance(entered, Entered)
+    # The usual run, two stresses, and four steps for each of three numbers.
+    assert len([part for part, _ in runner.asked if part == "train"]) == 3 + 12
+    kept = {check.name: check.figure for check in entered.entry.card.checks}
+    assert kept["neighbour-stress"] == 1.0
+
+
+def test_no_edge_on_train_leaves_nothing_to_keep(house, scripted):
+    limits = AdmissionLimits(min_deflated_sharpe=0.0)
+    refused = house.consider(house.add_trial(), scripted(train=-0.5), limits=limits)
+    assert [each.name for each in refused.card.failed] == ["cost-stress", "delay-stress"]
+    assert "undefined (no active Sharpe ratio above 0 to keep)" in refused.card.failed[0].sentence
+
+
+def test_the_more_trials_there_were_on_these_bars_the_harder_it_gets(house, scripted):
+    def deflated(trial):
+        card = house.consider(trial, scripted(train=0.15), limits=AdmissionLimits(min_deflated_sharpe=1.0)).card
+        (found,) = [check.figure for check in card.checks if check.name == "deflated-sharpe"]
+        return found
+
+    alone = deflated(house.add_trial())
+    house.start_run()
+    for seed in range(40):
+        house.add_trial(record=house.noise_record(seed))
+    assert deflated(house.add_trial()) < alone - 0.2
+
+
+def test_a_calibration_sees_every_figure_of_a_refused_candidate(house, scripted):
+    refused = house.consider(house.add_trial(trades=3), scripted(costs=-0.4), is_exhaustive=True)
+    assert isinstance(refused, NotAdmitted)
+    assert [check.name for check in refused.card.checks] == [check.name for check in CHECKS]
+    assert [check.name for check in refused.card.failed] == ["train-round-trips", "cost-stress"]
 
 
 def test_luck_on_train_is_refused_on_validation(house, scripted):
@@ -115,7 +171,7 @@ def test_a_strategy_that_breaks_down_has_undefined_figures_which_never_pass(hous
     failure = Failure(hook="on_bar", exception="ZeroDivisionError", line=3, message="division by zero")
     runner = scripted(change=lambda report: replace(report, end=end, failure=failure))
     refused = house.consider(house.add_trial(), runner)
-    assert [each.name for each in refused.card.failed] == ["cost-stress", "delay-stress"]
+    assert [each.name for each in refused.card.failed] == ["deflated-sharpe"]
     assert f"undefined (the strategy {end.value}: ZeroDivisionError in on_bar)" in refused.card.failed[0].sentence
 
 
@@ -161,7 +217,7 @@ def test_validation_is_read_once_and_its_verdict_reused_in_every_later_run(house
     # A better figure the second time would be a second chance; the runner is not even asked.
     second = scripted(validation=0.9)
     again = house.consider(house.add_trial(b"# same"), second)
-    assert [part for part, _ in second.asked] == ["train", "train"]
+    assert {part for part, _ in second.asked} == {"train", "jitter"}
     assert [(each.name, each.figure) for each in again.card.failed] == [
         (each.name, each.figure) for each in refused.card.failed
     ]
@@ -174,7 +230,7 @@ def test_a_reused_verdict_can_also_admit(house, scripted):
     assert isinstance(house.consider(trial, limits=strict), NotAdmitted)
     runner = scripted(validation=-0.9)
     assert isinstance(house.consider(trial, runner), Entered)
-    assert [part for part, _ in runner.asked] == ["train", "train"]
+    assert {part for part, _ in runner.asked} == {"train", "jitter"}
 
 
 @pytest.mark.parametrize("changes", [{"config_hash": "x" * 64}, {"engine_version": "0.2.0"}])

@@ -10,7 +10,7 @@ import pytest
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.evaluate import CageEvaluator, CellBench, run_trial
 from evolution.ledger import TrialLedger
-from evolution.pool import Binding, CageRunner, Entered, NotAdmitted, Pool, Promoted, PromotionRefused
+from evolution.pool import Binding, CageRunner, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars
 from evolution.report import render_text, run_summary
 from evolution.run import RunFacts
 from evolution.seeds import seed_sources
@@ -67,9 +67,20 @@ def test_a_strategy_with_the_planted_edge_goes_all_the_way_and_one_without_does_
     ledger.add_trials(trials)
     assert ledger.trials(run_id) == tuple(trials)
 
-    with open_runner(dataset.bars) as runner:
+    with open_runner(admission_bars(dataset)) as runner:
         good, bad = (pool.consider(trial, dataset=dataset, runner=runner, config=CONFIG) for trial in trials)
     assert isinstance(good, Entered)
+    notes = {note.name for note in good.entry.card.notes}
+    assert {
+        "active-sharpe",
+        "interval",
+        "track-record",
+        "alpha",
+        "trials",
+        "haircut",
+        "regimes",
+        "worst-neighbour",
+    } <= notes
     assert isinstance(bad, NotAdmitted)
     assert [check.name for check in bad.card.failed] == ["train-buy-and-hold"]
 

@@ -1,0 +1,164 @@
+"""What some calibration nights say together: rates with their intervals, and where nights with an edge were lost.
+
+The nights themselves are run by ``scripts/calibrate.py``; here are only their records and the arithmetic on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+from evolution.pool import CHECKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalistRecord:
+    """One candidate that came to admission."""
+
+    score: float
+    """Seed score on train."""
+    failed: tuple[str, ...]
+    """Checks that refused it; only the first stage's when the night was not exhaustive."""
+    validation_psr: float | None
+    vault_psr: float | None
+    """Known in a calibration only, where the vault is made up; None when it was not run."""
+    vault_drawdown: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightRecord:
+    """What one night in a made-up market came to."""
+
+    kind: str
+    """``null`` or ``planted``."""
+    number: int
+    seed: int
+    candidates: int
+    scored: int
+    best_score: float | None
+    best_beats: bool
+    """The trial with the best seed score beats buy and hold: what a system promotes that goes by that score alone."""
+    is_exhaustive: bool
+    finalists: tuple[FinalistRecord, ...]
+    entered: int
+    outcome: str
+    """``promoted``, ``failed`` (the look), ``refused`` or ``empty`` (nobody to promote)."""
+    cpu_s: float
+    statistics_s: float = 0.0
+
+
+class Rate(NamedTuple):
+    """A share of nights with its uncertainty (Clopper & Pearson 1934: exact, so rather too wide than too narrow)."""
+
+    count: int
+    nights: int
+    low: float
+    """Lower end of the two-sided 95% interval."""
+    high: float
+    lower_bound: float
+    """One-sided 95% lower bound: what a claim of power has to exceed."""
+
+    @property
+    def share(self) -> float:
+        """The plain share; 0 of no nights."""
+        return self.count / self.nights if self.nights else 0.0
+
+    def __str__(self) -> str:
+        return f"{self.count} of {self.nights} ({self.share:.1%}; 95% interval {self.low:.1%} to {self.high:.1%})"
+
+
+def rate(count: int, nights: int) -> Rate:
+    """The share with its exact intervals."""
+    from scipy.special import betaincinv  # noqa: PLC0415 - slow to load, and only calibration needs it
+
+    def quantile(probability: float, successes: float, failures: float) -> float:
+        return float(betaincinv(successes, failures, probability))
+
+    low = 0.0 if count == 0 else quantile(0.025, count, nights - count + 1)
+    high = 1.0 if count >= nights else quantile(0.975, count + 1, nights - count)
+    bound = 0.0 if count == 0 else quantile(0.05, count, nights - count + 1)
+    return Rate(count, nights, low, high, bound)
+
+
+def rate_of(nights: Iterable[NightRecord], holds: Callable[[NightRecord], bool]) -> Rate:
+    """How many nights a predicate holds for."""
+    found = [holds(night) for night in nights]
+    return rate(sum(found), len(found))
+
+
+def is_promoted(night: NightRecord) -> bool:
+    """The real flow promoted something."""
+    return night.outcome == "promoted"
+
+
+def promotes_by_score(night: NightRecord) -> bool:
+    """A system that goes by the seed score alone would have promoted its best trial."""
+    return night.best_score is not None and night.best_score > 0 and night.best_beats
+
+
+class Step(NamedTuple):
+    """How many nights still have a candidate after a check."""
+
+    check: str
+    left: Rate
+
+
+def attrition(nights: Sequence[NightRecord]) -> tuple[Step, ...]:
+    """Exhaustive nights check by check, in order: the loss at each. The last step is the look of the real flow."""
+    steps = [Step("any feasible finalist", rate_of(nights, lambda night: bool(night.finalists)))]
+    met: set[str] = set()
+    for check in CHECKS:
+        met.add(check.name)
+        held = frozenset(met)
+        steps.append(
+            Step(
+                check.name,
+                rate_of(nights, lambda night, held=held: any(held.isdisjoint(each.failed) for each in night.finalists)),
+            )
+        )
+    return (*steps, Step("vault look", rate_of(nights, is_promoted)))
+
+
+class Variant(NamedTuple):
+    """What the flow would do with other checks: the best by validation PSR of those that pass, and its look."""
+
+    name: str
+    left_out: frozenset[str]
+
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("all checks", frozenset()),
+    *(Variant(f"without {check.name}", frozenset({check.name})) for check in CHECKS),
+    Variant(
+        "without deflation, stress and neighbours",
+        frozenset({"deflated-sharpe", "cost-stress", "delay-stress", "neighbour-stress", "jitter-stress"}),
+    ),
+    Variant("without any check: best validation PSR", frozenset(check.name for check in CHECKS)),
+)
+
+
+def would_promote(night: NightRecord, variant: Variant, *, alpha: float, max_drawdown: float = 0.30) -> bool:
+    """Whether a night's candidate under other checks passes its look; needs an exhaustive night."""
+    passing = [
+        each for each in night.finalists if not set(each.failed) - variant.left_out and each.validation_psr is not None
+    ]
+    if not passing:
+        return False
+    best = max(passing, key=lambda each: each.validation_psr or 0.0)
+    return (
+        best.vault_psr is not None
+        and best.vault_psr > 1.0 - alpha
+        and best.vault_drawdown is not None
+        and best.vault_drawdown <= max_drawdown
+    )
+
+
+def ideal_power(active_sharpe: float, years: float, alpha: float) -> float:
+    """Power of one look at a rule with this active Sharpe ratio, known beforehand: ``Phi(SR sqrt(Y) - z)``. Nobody does better."""
+    return _NORMAL.cdf(active_sharpe * years**0.5 - _NORMAL.inv_cdf(1.0 - alpha))

@@ -1,0 +1,158 @@
+"""What a person should know about an entry besides the checks that it passed: the rest of its evidence, all of it from train.
+
+None of this refuses anybody. Either its null does not hold for a search that breeds on its bars (PBO, SPA), or it asks for more bars
+than a pool can wait for (minimum lengths).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evolution.pool.card import EvidenceNote
+from evolution.pool.segment import Measured
+from fitness import minimum_backtest_years, minimum_track_record
+from fitness.evidence import hac_standard_error, market_alpha
+from fitness.multiplicity import haircut_sharpe
+from fitness.overfitting import overfitting_probability
+from fitness.regimes import FEWEST_BARS, regime_slices
+from fitness.resampling import sharpe_interval, superior_ability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from evolution.census import Census
+    from evolution.pool.admission import Exhibits, Variants
+
+# Bootstraps are seeded so that a card reads the same whoever makes it again.
+_SEED = 20_261_130
+# Above it the choice is mostly overfitting; at 0.5, which is often quoted, nine of ten searches on pure noise pass.
+_ALARMING_PBO = 0.2
+_ENOUGH_SLICES = 2 / 3
+
+
+def evidence_notes(exhibits: Exhibits, trials: NDArray[np.float64]) -> tuple[EvidenceNote, ...]:
+    """The notes on a candidate that was admitted.
+
+    Args:
+        exhibits: what admission saw.
+        trials: active returns of the distinct trials of its night, shape ``(bars, trials)``.
+    """
+    base = exhibits.base
+    if not isinstance(base, Measured) or base.sample is None:
+        return ()
+    notes = [*_precision(base), *_search(base, exhibits.census, trials), *_shape(base)]
+    for name, what, variants in (
+        ("worst-neighbour", "its neighbours", exhibits.neighbours),
+        ("worst-jitter", "its runs on shaken bars", exhibits.jitter),
+    ):
+        notes += [_cliff(name, what, variants)] if variants is not None and variants.active_sharpes else []
+    return tuple(notes)
+
+
+def _precision(base: Measured) -> Iterator[EvidenceNote]:
+    sample, annual = base.sample, math.sqrt(base.bars_per_year)
+    assert sample is not None  # the caller looked
+    returns = base.pooled.active.returns
+    years = sample.length / base.bars_per_year
+    yield _note(
+        "active-sharpe",
+        sample.sharpe * annual,
+        f"active Sharpe ratio on train: {{:.2f}} a year, over {years:.1f} years",
+    )
+    interval = sharpe_interval(returns, np.random.default_rng(_SEED))
+    if interval is not None:
+        low, high = interval.low * annual, interval.high * annual
+        yield _note("interval", low, f"95% interval by block bootstrap: {{:.2f}} to {high:.2f}", alarm=low <= 0)
+    error = hac_standard_error(returns)
+    if error is not None:
+        yield _note("standard-error", error * annual, "standard error that allows for autocorrelation: {:.2f}")
+    needed = minimum_track_record(sample)
+    if needed is not None:
+        yield _note(
+            "track-record",
+            needed / base.bars_per_year,
+            f"years after which it would be above 0 at 95%: {{:.1f}}; train has {years:.1f}",
+            alarm=needed > sample.length,
+        )
+    regression = market_alpha(base.pooled.raw.returns, base.pooled.market.returns)
+    if regression is not None:
+        yield _note(
+            "alpha",
+            regression.t_statistic,
+            f"t of alpha against the market: {{:.2f}} (beta {regression.beta:.2f})",
+            alarm=regression.t_statistic <= 0,
+        )
+
+
+def _search(base: Measured, census: Census | None, trials: NDArray[np.float64]) -> Iterator[EvidenceNote]:
+    sample = base.sample
+    assert sample is not None  # the caller looked
+    if census is not None:
+        effective, annual = census.effective, math.sqrt(base.bars_per_year)
+        yield _note(
+            "trials",
+            census.distinct,
+            f"different trials on these bars so far: {{:.0f}} in {census.runs} runs; independent ones: {effective.clusters} by clusters, "
+            f"{effective.rank:.0f} by rank, {effective.average:.0f} by mean correlation",
+        )
+        left = haircut_sharpe(sample.sharpe, sample.length, trials=max(census.distinct, 1)) * annual
+        yield _note(
+            "haircut", left, "active Sharpe ratio after a Bonferroni haircut for them: {:.2f} a year", alarm=left <= 0
+        )
+        needed = minimum_backtest_years(max(census.distinct, 1), annual_sharpe=max(sample.sharpe * annual, 1e-9))
+        years = sample.length / base.bars_per_year
+        yield _note(
+            "backtest-length",
+            needed,
+            f"years below which the best of so many skill-less trials looks as good: {{:.1f}}; train has {years:.1f}",
+            alarm=needed > years,
+        )
+    overfitting = overfitting_probability(trials) if trials.size else None
+    if overfitting is not None:
+        yield _note(
+            "overfitting",
+            overfitting.probability,
+            f"probability of backtest overfitting over the night's trials: {{:.2f}} (loss {overfitting.loss:.2f})",
+            alarm=overfitting.probability > _ALARMING_PBO,
+        )
+    luck = superior_ability(trials, np.random.default_rng(_SEED)) if trials.size else None
+    if luck is not None:
+        yield _note(
+            "superior-ability",
+            luck.consistent,
+            f"p-value of the night's best trial by Hansen's test: {{:.3f}} (Reality Check {luck.upper:.3f})",
+            alarm=luck.consistent > 0.05,
+        )
+
+
+def _shape(base: Measured) -> Iterator[EvidenceNote]:
+    active, market = base.pooled.active, base.pooled.market
+    slices = regime_slices(active.ts, active.returns, market.ts, market.returns, base.bars_per_year)
+    judged = [each for each in slices if each.active_sharpe is not None]
+    if judged:
+        good = [each for each in judged if each.active_sharpe is not None and each.active_sharpe > 0]
+        words = ", ".join(f"{each.name} {each.active_sharpe:.2f}" for each in judged)
+        yield _note(
+            "regimes",
+            len(good) / len(judged),
+            f"share of market regimes (of at least {FEWEST_BARS} bars) with an active Sharpe ratio above 0: {{:.0%}} ({words})",
+            alarm=len(good) / len(judged) < _ENOUGH_SLICES,
+        )
+
+
+def _cliff(name: str, what: str, variants: Variants) -> EvidenceNote:
+    worst = min(variants.active_sharpes)
+    failed = variants.asked - len(variants.active_sharpes)
+    also = f"; {failed} of {variants.asked} did not run to a figure" if failed else ""
+    return _note(
+        name, worst, f"worst active Sharpe ratio of {what}: {{:.2f}} a year{also}", alarm=worst < 0 or failed > 0
+    )
+
+
+def _note(name: str, figure: float, sentence: str, *, alarm: bool = False) -> EvidenceNote:
+    return EvidenceNote(name=name, figure=float(figure), is_alarming=alarm, sentence=sentence.format(figure))
