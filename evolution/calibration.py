@@ -6,13 +6,14 @@ The nights themselves are run by ``scripts/calibrate.py``; here are only their r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.pool import CHECKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _NORMAL = NormalDist()
 
@@ -25,7 +26,10 @@ class FinalistRecord:
     """Seed score on train."""
     failed: tuple[str, ...]
     """Checks that refused it; only the first stage's when the night was not exhaustive."""
-    validation_psr: float | None
+    figures: Mapping[str, float | None]
+    """Figure of every check that was made, by name."""
+    deflated_by_spread: float | None
+    """The deflated Sharpe ratio with the spread of all trials in place of that of luck."""
     vault_psr: float | None
     """Known in a calibration only, where the vault is made up; None when it was not run."""
     vault_drawdown: float | None
@@ -50,13 +54,12 @@ class NightRecord:
     outcome: str
     """``promoted``, ``failed`` (the look), ``refused`` or ``empty`` (nobody to promote)."""
     cpu_s: float
-    statistics_s: float = 0.0
 
 
 class Rate(NamedTuple):
     """A share of nights with its uncertainty (Clopper & Pearson 1934: exact, so rather too wide than too narrow)."""
 
-    count: int
+    hits: int
     nights: int
     low: float
     """Lower end of the two-sided 95% interval."""
@@ -67,10 +70,10 @@ class Rate(NamedTuple):
     @property
     def share(self) -> float:
         """The plain share; 0 of no nights."""
-        return self.count / self.nights if self.nights else 0.0
+        return self.hits / self.nights if self.nights else 0.0
 
     def __str__(self) -> str:
-        return f"{self.count} of {self.nights} ({self.share:.1%}; 95% interval {self.low:.1%} to {self.high:.1%})"
+        return f"{self.hits} of {self.nights} ({self.share:.1%}; 95% interval {self.low:.1%} to {self.high:.1%})"
 
 
 def rate(count: int, nights: int) -> Rate:
@@ -111,17 +114,14 @@ class Step(NamedTuple):
 
 def attrition(nights: Sequence[NightRecord]) -> tuple[Step, ...]:
     """Exhaustive nights check by check, in order: the loss at each. The last step is the look of the real flow."""
-    steps = [Step("any feasible finalist", rate_of(nights, lambda night: bool(night.finalists)))]
-    met: set[str] = set()
-    for check in CHECKS:
-        met.add(check.name)
-        held = frozenset(met)
-        steps.append(
-            Step(
-                check.name,
-                rate_of(nights, lambda night, held=held: any(held.isdisjoint(each.failed) for each in night.finalists)),
-            )
-        )
+
+    def is_left(night: NightRecord, met: frozenset[str]) -> bool:
+        return any(met.isdisjoint(each.failed) for each in night.finalists)
+
+    steps = [Step("any feasible finalist", rate_of(nights, partial(is_left, met=frozenset())))]
+    names = [check.name for check in CHECKS]
+    for count, name in enumerate(names, start=1):
+        steps.append(Step(name, rate_of(nights, partial(is_left, met=frozenset(names[:count])))))
     return (*steps, Step("vault look", rate_of(nights, is_promoted)))
 
 
@@ -130,6 +130,7 @@ class Variant(NamedTuple):
 
     name: str
     left_out: frozenset[str]
+    deflates_by_spread: bool = False
 
 
 VARIANTS: tuple[Variant, ...] = (
@@ -139,6 +140,7 @@ VARIANTS: tuple[Variant, ...] = (
         "without deflation, stress and neighbours",
         frozenset({"deflated-sharpe", "cost-stress", "delay-stress", "neighbour-stress", "jitter-stress"}),
     ),
+    Variant("deflated by the spread of all trials", frozenset({"deflated-sharpe"}), deflates_by_spread=True),
     Variant("without any check: best validation PSR", frozenset(check.name for check in CHECKS)),
 )
 
@@ -146,17 +148,25 @@ VARIANTS: tuple[Variant, ...] = (
 def would_promote(night: NightRecord, variant: Variant, *, alpha: float, max_drawdown: float = 0.30) -> bool:
     """Whether a night's candidate under other checks passes its look; needs an exhaustive night."""
     passing = [
-        each for each in night.finalists if not set(each.failed) - variant.left_out and each.validation_psr is not None
+        each
+        for each in night.finalists
+        if not set(each.failed) - variant.left_out
+        and _validation(each) is not None
+        and (not variant.deflates_by_spread or (each.deflated_by_spread or 0.0) > 0.5)
     ]
     if not passing:
         return False
-    best = max(passing, key=lambda each: each.validation_psr or 0.0)
+    best = max(passing, key=lambda each: _validation(each) or 0.0)
     return (
         best.vault_psr is not None
         and best.vault_psr > 1.0 - alpha
         and best.vault_drawdown is not None
         and best.vault_drawdown <= max_drawdown
     )
+
+
+def _validation(finalist: FinalistRecord) -> float | None:
+    return finalist.figures.get("validation-psr")
 
 
 def ideal_power(active_sharpe: float, years: float, alpha: float) -> float:

@@ -89,8 +89,12 @@ class PlantedMarket:
         return _bars(symbol, path[:, 0], path.max(axis=1), path.min(axis=1), path[:, -1], rng)
 
 
-def null_bars(real: Mapping[str, Bars], length: int, rng: np.random.Generator, *, symbols: int = 2) -> dict[str, Bars]:
+def null_bars(
+    real: Mapping[str, Bars], length: int, rng: np.random.Generator, *, symbols: int = 2, keeps_drift: bool = True
+) -> dict[str, Bars]:
     """Real bars without a past: the last ``length`` of the first symbols, permuted together, on made-up dates.
+
+    Without drift buy and hold is no obstacle, and more luck comes as far as the evidence.
 
     Logs are scaled to a daily spread of 1%: single stocks fall by more than the drawdown limit on nearly any path, and a null on
     which nothing is feasible would prove nothing about the evidence.
@@ -101,7 +105,10 @@ def null_bars(real: Mapping[str, Bars], length: int, rng: np.random.Generator, *
     chosen = dict(list(real.items())[:symbols])
     if len(chosen) < symbols or any(len(one) < length for one in chosen.values()):
         raise ValueError(f"{symbols} symbols of {length} bars are needed for a null")
-    scaled = {symbol: _scaled(one.between(len(one) - length, len(one))) for symbol, one in chosen.items()}
+    scaled = {
+        symbol: _scaled(one.between(len(one) - length, len(one)), keeps_drift=keeps_drift)
+        for symbol, one in chosen.items()
+    }
     permuted = permute_bars(scaled, rng)
     return {
         f"CAL-{symbol}": _bars(f"CAL-{symbol}", one.open, one.high, one.low, one.close, rng, volume=one.volume)
@@ -109,10 +116,14 @@ def null_bars(real: Mapping[str, Bars], length: int, rng: np.random.Generator, *
     }
 
 
-def _scaled(bars: Bars) -> Bars:
-    factor = min(1.0, _DAILY_SIGMA / float(np.std(np.diff(np.log(bars.close)))))
+def _scaled(bars: Bars, *, keeps_drift: bool) -> Bars:
+    logs = np.log(bars.close)
+    factor = min(1.0, _DAILY_SIGMA / float(np.std(np.diff(logs))))
+    slope = 0.0 if keeps_drift else factor * float(logs[-1] - logs[0]) / (len(bars) - 1)
+    trend = np.exp(-slope * np.arange(len(bars)))
     columns: dict[str, Any] = {
-        name: 100.0 * (getattr(bars, name) / bars.close[0]) ** factor for name in ("open", "high", "low", "close")
+        name: 100.0 * trend * (getattr(bars, name) / bars.close[0]) ** factor
+        for name in ("open", "high", "low", "close")
     }
     return replace(bars, **columns)
 
@@ -174,14 +185,14 @@ def find_edge(
 
 
 def _strength(market: PlantedMarket, years: int, fee_bps: float, seed: int) -> Strength:
-    chosen, fresh = (
-        _path(market, years * BARS_PER_YEAR, np.random.default_rng([seed, which])) for which in range(2)
-    )
-    rules = _rules()
-    best = max(rules, key=lambda name: _active_sharpe(chosen, rules[name](chosen), fee_bps))
-    single = _active_sharpe(fresh, rules[best](fresh), fee_bps)
+    chosen, fresh = (_path(market, years * BARS_PER_YEAR, np.random.default_rng([seed, which])) for which in range(2))
+
+    def active_sharpe(path: _Path, rule: _Rule) -> float:
+        return _active_sharpe(path, rule.wants(path.log_close, rule.window), fee_bps)
+
+    best = max(_rules(), key=lambda rule: active_sharpe(chosen, rule))
     # Symbols are independent and weighted equally.
-    return Strength(market.edge, best, single * math.sqrt(len(market.symbols)))
+    return Strength(market.edge, best.name, active_sharpe(fresh, best) * math.sqrt(len(market.symbols)))
 
 
 class _Path(NamedTuple):
@@ -203,22 +214,28 @@ def _path(market: PlantedMarket, length: int, rng: np.random.Generator) -> _Path
 _WINDOWS = (5, 8, 12, 16, 20, 25, 30, 40, 50, 65, 80, 100)
 
 
-def _rules() -> dict[str, Callable[[_Path], NDArray[np.bool_]]]:
-    """Long where True, decided at the close."""
-    rules: dict[str, Callable[[_Path], NDArray[np.bool_]]] = {}
-    for window in _WINDOWS:
-        rules[f"close above its average of {window}"] = lambda path, n=window: path.log_close > _mean(path.log_close, n)
-        rules[f"close above its exponential average of {window}"] = lambda path, n=window: path.log_close > _exponential(
-            path.log_close, n
-        )
-        rules[f"close above that of {window} bars ago"] = lambda path, n=window: path.log_close > np.concatenate(
-            (path.log_close[:n], path.log_close[:-n])
-        )
-        if window <= 20:
-            rules[f"average of {window} above that of {3 * window}"] = lambda path, n=window: _mean(
-                path.log_close, n
-            ) > _mean(path.log_close, 3 * n)
-    return rules
+class _Rule(NamedTuple):
+    """Long where it answers True, decided at the close."""
+
+    name: str
+    wants: Callable[[Series, int], NDArray[np.bool_]]
+    window: int
+
+
+def _rules() -> list[_Rule]:
+    kinds: dict[str, Callable[[Series, int], NDArray[np.bool_]]] = {
+        "close above its average of {}": lambda close, window: close > _mean(close, window),
+        "close above its exponential average of {}": lambda close, window: close > _exponential(close, window),
+        "close above that of {} bars ago": lambda close, window: close > _before(close, window),
+        "average of {} above one three times as long": lambda close, window: (
+            _mean(close, window) > _mean(close, 3 * window)
+        ),
+    }
+    return [_Rule(name.format(window), wants, window) for name, wants in kinds.items() for window in _WINDOWS]
+
+
+def _before(values: Series, window: int) -> Series:
+    return np.concatenate((values[:window], values[:-window]))
 
 
 def _mean(values: Series, window: int) -> Series:

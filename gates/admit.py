@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from gates.findings import Admitted, Rejected, Verdict
 from gates.rules import finding
 from gates.scan import judge_contract, scan
-from gates.wire import CellJob, Job, Result, Task, WireError, decode_result, encode_bars, encode_job
+from gates.wire import PASSED, CellJob, Job, Result, WireError, decode_result, encode_bars, encode_job
 from runtime.cage import Cage, CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import ReportError, RunConfig, RunReport, decode_report
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from runtime.market.bars import Bars
     from runtime.source import StrategySource
 
-_ENTRY = "gates.inside:run"
+ENTRY = "gates.inside:run"
+
+# Gates two and three.
+_GATES_INSIDE = 2
 
 # A cage knows nothing of bars. What went into its zygote is remembered beside it, to check what comes out.
 _bars_of: WeakKeyDictionary[Cage, Mapping[str, Bars]] = WeakKeyDictionary()
@@ -50,9 +53,14 @@ def open_gate_cage(bars: Mapping[str, Bars], *, mode: CageMode = CageMode.FULL) 
         CageUnavailable: a required layer does not hold on this machine.
         CageError: the zygote could not be started.
     """
-    cage = open_cage(_ENTRY, encode_bars(bars), mode=mode)
+    cage = open_cage(ENTRY, encode_bars(bars), mode=mode)
     _bars_of[cage] = dict(bars)
     return cage
+
+
+def bars_in(cage: Cage) -> Mapping[str, Bars]:
+    """The bars that a cage was opened with; none when it is no gate cage."""
+    return _bars_of.get(cage, {})
 
 
 def check(source: StrategySource, cage: Cage, limits: CageLimits | None = None) -> Verdict:
@@ -69,13 +77,7 @@ def check(source: StrategySource, cage: Cage, limits: CageLimits | None = None) 
     Raises:
         CageError: the machine could not run the job.
     """
-    class_name = _judge_text(source)
-    if isinstance(class_name, Rejected):
-        return class_name
-    answer = _run(cage, Job(task=Task.JUDGE, source=source.data), class_name, limits)
-    if isinstance(answer, CageOutcome):
-        return _rejected_by_cage(source, class_name, cage, limits, answer)
-    return _verdict(source, answer.result)
+    return evaluate(source, cage, (), RunConfig(), limits).verdict
 
 
 def evaluate(
@@ -98,80 +100,83 @@ def evaluate(
         KeyError: a cell names bars that the cage was not opened with.
         CageError: the machine could not run the job.
     """
-    known = _bars_of.get(cage, {})
-    cell_bars = [cell.bars(known[cell.key]) for cell in cells]
-    class_name = _judge_text(source)
+    cell_bars = [cell.bars(bars_in(cage)[cell.key]) for cell in cells]
+    class_name = judge_text(source)
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
-    job = Job(task=Task.JUDGE, source=source.data, cells=tuple(cells), config=config)
-    answer = _run(cage, job, class_name, limits)
-    if isinstance(answer, CageOutcome):
-        # The child did not live to say whether the gates or a cell ended it: ask for the gates alone.
-        return Evaluation(verdict=check(source, cage, limits), outcome=answer, reports=())
-    return _evaluation(source, answer, cell_bars, cells, config)
+    admitted = Admitted(source=source, class_name=class_name)
+    answer = _run(cage, Job(source=source.data, cells=tuple(cells), config=config), class_name, limits)
+    if answer.result is None:
+        return Evaluation(verdict=_reached(admitted, answer), outcome=answer.outcome, reports=())
+    if answer.result.findings:
+        findings = answer.result.findings
+        verdict = Rejected(source=source, gate=findings[0].gate, findings=findings)
+        return Evaluation(verdict=verdict, outcome=answer.outcome, reports=())
+    configs = [replace(config, start=cell.warmup) for cell in cells]
+    return _evaluation(admitted, answer, list(zip(cell_bars, configs, strict=True)))
 
 
-def _judge_text(source: StrategySource) -> str | Rejected:
+def judge_text(source: StrategySource) -> str | Rejected:
+    """Gate one and the text part of gate three; the name of the strategy class when they let the source pass."""
     scanned = scan(source)
     if isinstance(scanned, Rejected):
         return scanned
     return judge_contract(scanned) or scanned.class_name
 
 
-class _Answer(NamedTuple):
-    """A finished child's word, checked for form, and how the child ended."""
-
-    result: Result
-    outcome: CageOutcome
-
-
-def _run(cage: Cage, job: Job, class_name: str, limits: CageLimits | None) -> _Answer | CageOutcome:
-    """Run one job; an outcome alone means that there is no word to take."""
-    outcome = cage.run(encode_job(job), limits)
-    if outcome.payload is None:
-        return outcome
-    try:
-        result = decode_result(outcome.payload, class_name=class_name, cells=len(job.cells))
-    except WireError as error:
-        return _broken(outcome, str(error))
-    return _Answer(result, outcome)
-
-
-def _broken(outcome: CageOutcome, why: str) -> CageOutcome:
+def broken(outcome: CageOutcome, why: str) -> CageOutcome:
+    """The outcome of a child whose word turned out to be none."""
     reason = f"{CageEnd.BROKEN_RESULT.describe(CageLimits())}: {why}"
     return replace(outcome, end=CageEnd.BROKEN_RESULT, reason=reason, payload=None)
 
 
-def _verdict(source: StrategySource, result: Result) -> Verdict:
-    if result.findings:
-        return Rejected(source=source, gate=result.findings[0].gate, findings=result.findings)
-    assert result.class_name is not None  # decode_result lets nothing else pass
-    return Admitted(source=source, class_name=result.class_name)
+class _Answer(NamedTuple):
+    """What one child said, and how it ended."""
+
+    result: Result | None
+    """Its word, checked for form; None when there is none to take."""
+    outcome: CageOutcome
+    passed: int
+    """How many gates it says that the source has passed."""
 
 
-def _rejected_by_cage(
-    source: StrategySource, class_name: str, cage: Cage, limits: CageLimits | None, outcome: CageOutcome
-) -> Rejected:
-    """Say in which gate a child was ended: whether loading alone finishes tells."""
-    loading = _run(cage, Job(task=Task.LOAD, source=source.data), class_name, limits)
-    if isinstance(loading, CageOutcome):
-        found = finding("killed-in-load", f"loading {loading.reason}")
-    else:
-        found = finding("killed-in-dry-run", f"the dry run {outcome.reason}")
-    return Rejected(source=source, gate=found.gate, findings=(found,))
+def _run(cage: Cage, job: Job, class_name: str, limits: CageLimits | None) -> _Answer:
+    """Run one job in one child. A conversation, so that a child that has to be ended has said in which gate it was."""
+    passed = 0
+    with cage.converse(encode_job(job), limits) as talk:
+        while isinstance(said := talk.receive(), bytes):
+            if said != PASSED or passed == _GATES_INSIDE:
+                return _Answer(None, broken(talk.finish(), "a message that is none"), passed)
+            passed += 1
+    if said.payload is None:
+        return _Answer(None, said, passed)
+    try:
+        return _Answer(decode_result(said.payload, class_name=class_name, cells=len(job.cells)), said, passed)
+    except WireError as error:
+        return _Answer(None, broken(said, str(error)), passed)
 
 
-def _evaluation(
-    source: StrategySource, answer: _Answer, cell_bars: Sequence[Bars], cells: Sequence[CellJob], config: RunConfig
-) -> Evaluation:
-    verdict = _verdict(source, answer.result)
-    if isinstance(verdict, Rejected):
-        return Evaluation(verdict=verdict, outcome=answer.outcome, reports=())
+def _reached(admitted: Admitted, answer: _Answer) -> Verdict:
+    """The verdict on a source whose child did not live to give one, or gave none that counts."""
+    reason = answer.outcome.reason
+    match answer.passed:
+        case 0:
+            found = finding("killed-in-load", f"loading {reason}")
+        case 1:
+            found = finding("killed-in-dry-run", f"the dry run {reason}")
+        case _:
+            return admitted
+    return Rejected(source=admitted.source, gate=found.gate, findings=(found,))
+
+
+def _evaluation(admitted: Admitted, answer: _Answer, runs: Sequence[tuple[Bars, RunConfig]]) -> Evaluation:
+    assert answer.result is not None
     reports = []
-    for encoded, bars, cell in zip(answer.result.reports, cell_bars, cells, strict=True):
+    for number, (encoded, (bars, config)) in enumerate(zip(answer.result.reports, runs, strict=True), start=1):
         try:
-            reports.append(decode_report(encoded, bars, replace(config, start=cell.warmup)))
+            reports.append(decode_report(encoded, bars, config))
         except ReportError as error:
-            outcome = _broken(answer.outcome, f"{cell.key}: {error}")
-            return Evaluation(verdict=verdict, outcome=outcome, reports=())
-    return Evaluation(verdict=verdict, outcome=answer.outcome, reports=tuple(reports))
+            # The cell by its number: its key is a symbol, and reasons are shown to models.
+            outcome = broken(answer.outcome, f"cell {number}: {error}")
+            return Evaluation(verdict=admitted, outcome=outcome, reports=())
+    return Evaluation(verdict=admitted, outcome=answer.outcome, reports=tuple(reports))

@@ -16,7 +16,7 @@ from gates.rules import finding
 from gates.sandbox import Watch, compile_tree, prepare_process, run_module
 from gates.scan import judge_contract, scan
 from gates.smoke import SMOKE_START, smoke_bars
-from gates.wire import Result, Task, decode_bars, decode_job, decode_seat, encode_result
+from gates.wire import PASSED, Job, Result, decode_bars, decode_job, encode_result
 from runtime.desk import printable
 from runtime.indicators import compute
 from runtime.kernel import (
@@ -35,7 +35,7 @@ from runtime.source import StrategySource
 from runtime.strategy import Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import CodeType
 
     from gates.findings import Finding
@@ -56,6 +56,7 @@ class _Stage:
     rows: dict[str, list[Bar]]
     smoke: Bars
     smoke_rows: list[Bar]
+    watch: Watch
 
 
 _stage: _Stage
@@ -67,39 +68,62 @@ def prepare(blob: bytes) -> None:
     prepare_process()
     bars = decode_bars(blob)
     smoke = smoke_bars()
-    _stage = _Stage(bars, {key: one.rows() for key, one in bars.items()}, smoke, smoke.rows())
+    _stage = _Stage(bars, {key: one.rows() for key, one in bars.items()}, smoke, smoke.rows(), Watch())
     _warm_up()
 
 
 def run(data: bytes) -> bytes:
-    """Do one job: load, then the dry run unless only loading was asked for, then the cells."""
+    """Do one job, and say nothing before its end."""
     job = decode_job(data)
+    assert isinstance(job, Job)
+    return _judge(job, _say_nothing)
+
+
+def converse(data: bytes, line: Line) -> bytes:
+    """Do one job, with a word after each gate; or take a seat and do what the other end asks, until that hangs up.
+
+    Raises:
+        RuntimeError: the run changed what candidates share.
+    """
+    job = decode_job(data)
+    if isinstance(job, Job):
+        return _judge(job, line.send)
+    candidate = compile_candidate(job.source)
+    serve_strategy(CandidateHost(candidate, job.instrument, job.timeframe), line, _LIMITS)
+    _check_shared()
+    return b""
+
+
+def _judge(job: Job, tell: Callable[[bytes], None]) -> bytes:
+    """Load, then the dry run, then the cells."""
     candidate = compile_candidate(job.source)
     if not isinstance(candidate, Candidate):
         return encode_result(Result(None, (candidate,), ()))
     loading = candidate.load()
     if not isinstance(loading, Loading):
         return encode_result(Result(None, (loading,), ()))
-    findings = () if job.task is Task.LOAD else candidate.dry_run()
+    tell(PASSED)
+    findings = candidate.dry_run()
     if findings:
         return encode_result(Result(None, findings, ()))
+    tell(PASSED)
     reports = tuple(encode_report(candidate.run_cell(cell, job.config)) for cell in job.cells)
+    _check_shared()
     return encode_result(Result(candidate.class_name, (), reports))
 
 
-def converse(data: bytes, line: Line) -> bytes:
-    """Seat a candidate at the end of a line and do what the other end asks, until that hangs up.
+def _say_nothing(_message: bytes) -> None:
+    pass
+
+
+def _check_shared() -> None:
+    """After the last run of a child.
 
     Raises:
-        RuntimeError: the run changed what candidates share.
+        RuntimeError: a run changed what the next one would have seen; no result of this child counts.
     """
-    seat = decode_seat(data)
-    watch = Watch()
-    candidate = compile_candidate(seat.source)
-    serve_strategy(CandidateHost(candidate, seat.instrument, seat.timeframe), line, _LIMITS)
-    if watch.sees_change():
+    if _stage.watch.sees_change():
         raise RuntimeError("a run changed what candidates share")
-    return b""
 
 
 class Loading(NamedTuple):
@@ -116,7 +140,6 @@ class Candidate:
 
     code: CodeType
     class_name: str
-    watch: Watch
 
     def load(self) -> Loading | Finding:
         """Gate two, and the part of gate three that looks at the loaded class."""
@@ -131,34 +154,27 @@ class Candidate:
 
     def dry_run(self) -> tuple[Finding, ...]:
         """The rest of gate three: twice over the smoke bars, each time freshly loaded."""
-        config = RunConfig(start=SMOKE_START)
-        first, second = (self._run(_stage.smoke, _stage.smoke_rows, config) for _ in range(2))
+        smoke, config = _stage.smoke, RunConfig(start=SMOKE_START)
+        # Both live until the end: what depends on where objects lie must not find the same places free again.
+        hosts = [CandidateHost(self, smoke.instrument, smoke.timeframe) for _ in range(2)]
+        first, second = (run_host(host, smoke, config, rows=_stage.smoke_rows, limits=_LIMITS) for host in hosts)
         for report in (first, second):
             if report.failure is not None:
                 return (_finding_of(report.failure),)
             if report.end is RunEnd.FLOODED:
                 return (finding("order-flood", "it asked for more orders than the cap allows"),)
-        if self.watch.sees_change():
+        if _stage.watch.sees_change():
             return (finding("changes-shared", "the run changed a class or function that it shares with the engine"),)
         if (first.first_tradable_bar, first.order_log) != (second.first_tradable_bar, second.order_log):
             return (finding("not-deterministic", "two runs over the same bars asked for different orders"),)
         return ()
 
     def run_cell(self, cell: CellJob, config: RunConfig) -> RunReport:
-        """One cell of an evaluation, freshly loaded.
-
-        Raises:
-            RuntimeError: the run changed what the next one would see; no result of this child counts.
-        """
+        """One cell of an evaluation, freshly loaded."""
         rows = _stage.rows[cell.key][cell.start - cell.warmup : cell.stop]
-        report = self._run(cell.bars(_stage.bars[cell.key]), rows, replace(config, start=cell.warmup))
-        if self.watch.sees_change():
-            raise RuntimeError("a run changed what candidates share")
-        return report
-
-    def _run(self, bars: Bars, rows: list[Bar], config: RunConfig) -> RunReport:
+        bars = cell.bars(_stage.bars[cell.key])
         host = CandidateHost(self, bars.instrument, bars.timeframe)
-        return run_host(host, bars, config, rows=rows, limits=_LIMITS)
+        return run_host(host, bars, replace(config, start=cell.warmup), rows=rows, limits=_LIMITS)
 
 
 class CandidateHost(LocalHost):
@@ -198,7 +214,7 @@ def compile_candidate(source: bytes) -> Candidate | Finding:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = ascii(getattr(error, "msg", None) or type(error).__name__)[1:-1][:200]
         return finding("does-not-compile", message, line=getattr(error, "lineno", None) or 1)
-    return Candidate(code, scanned.class_name, Watch())
+    return Candidate(code, scanned.class_name)
 
 
 def _finding_of(failure: Failure) -> Finding:

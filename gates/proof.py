@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from gates.admit import ENTRY, Evaluation, bars_in, broken, judge_text
 from gates.findings import Admitted, Rejected
@@ -23,7 +25,7 @@ from runtime.cage import CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import RemoteHost, RunLimits, run_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gates.wire import CellJob
     from runtime.cage import Cage
@@ -51,7 +53,9 @@ class Difference:
 
     def __str__(self) -> str:
         place = "" if self.row is None else f" at row {self.row}"
-        return f"{self.what}{place}: {self.fast or 'nothing'} in the fast run, {self.proof or 'nothing'} in the proof run"
+        return (
+            f"{self.what}{place}: {self.fast or 'nothing'} in the fast run, {self.proof or 'nothing'} in the proof run"
+        )
 
 
 def open_proof_cage(*, mode: CageMode = CageMode.FULL) -> Cage:
@@ -70,6 +74,7 @@ def prove(  # noqa: PLR0913 - a fast run's arguments, and the bars that the cage
     bars: Mapping[str, Bars],
     cells: Sequence[CellJob],
     config: RunConfig,
+    *,
     limits: CageLimits | None = None,
 ) -> Evaluation:
     """Run every cell with the candidate on the other end of a line, each in a child of its own.
@@ -96,11 +101,72 @@ def prove(  # noqa: PLR0913 - a fast run's arguments, and the bars that the cage
     if isinstance(verdict, Rejected):
         return Evaluation(verdict=verdict, outcome=None, reports=())
     admitted = Admitted(source=source, class_name=verdict)
-    reports, outcomes = [], []
+    outcome = CageOutcome(end=CageEnd.FINISHED, reason="finished", payload=b"")
+    reports: list[RunReport] = []
     for cell in cells:
-        report, outcome = _prove_cell(source, cage, cell.bars(bars[cell.key]), replace(config, start=cell.warmup), limits)
-        outcomes.append(outcome)
-        reports.append(report)
+        proven = _prove_cell(source, cage, cell.bars(bars[cell.key]), replace(config, start=cell.warmup), limits)
+        outcome = replace(
+            proven.outcome, cpu_s=outcome.cpu_s + proven.outcome.cpu_s, wall_s=outcome.wall_s + proven.outcome.wall_s
+        )
         if outcome.end is not CageEnd.FINISHED:
-            return Evaluation(verdict=admitted, outcome=_sum_of(outcomes), reports=())
-    return Evaluation(verdict=admitted, outcome=_sum_of(outcomes), reports=tuple(reports))
+            return Evaluation(verdict=admitted, outcome=outcome, reports=())
+        reports.append(proven.report)
+    return Evaluation(verdict=admitted, outcome=outcome, reports=tuple(reports))
+
+
+def same_orders(fast: RunReport, proof: RunReport) -> Difference | None:
+    """The first difference between two runs of one cell, in their orders or in what came of them; None when equal.
+
+    Orders are compared as texts with every digit (``OrderEntry.action``), fills and equity bit for bit: both come from
+    the same code on the same bars, so there is nothing to round.
+    """
+    for mine, theirs in zip_longest(fast.order_log, proof.order_log):
+        if mine != theirs:
+            row = min(entry.row for entry in (mine, theirs) if entry is not None)
+            shown = [entry.action if entry is not None and entry.row == row else "" for entry in (mine, theirs)]
+            return Difference(what="order", row=row, fast=shown[0], proof=shown[1])
+    for what, one, other in _facts(fast, proof):
+        if one != other:
+            return Difference(what=what, row=None, fast=str(one), proof=str(other))
+    rows = np.flatnonzero(fast.equity != proof.equity)
+    if len(rows):
+        at = int(rows[0])
+        return Difference(what="equity", row=at - 1, fast=repr(fast.equity[at]), proof=repr(proof.equity[at]))
+    return None
+
+
+def _facts(fast: RunReport, proof: RunReport) -> Iterator[tuple[str, object, object]]:
+    yield "end", _end(fast), _end(proof)
+    yield "first bar", fast.first_tradable_bar, proof.first_tradable_bar
+    for mine, theirs in zip_longest(fast.fills, proof.fills):
+        yield "fill", mine, theirs
+    yield "refused orders", fast.refused_count, proof.refused_count
+    yield "trades", fast.trades, proof.trades
+
+
+def _end(report: RunReport) -> str:
+    failure = report.failure
+    where = "" if failure is None else f" by {failure.exception} in {failure.hook}"
+    return f"{report.end.value}{where}{' and ruined' if report.ruined else ''}"
+
+
+class _Proven(NamedTuple):
+    report: RunReport
+    outcome: CageOutcome
+    """How the cell's child ended; the report counts only if it finished."""
+
+
+def _prove_cell(
+    source: StrategySource, cage: Cage, bars: Bars, config: RunConfig, limits: CageLimits | None
+) -> _Proven:
+    limits, run_limits = limits or CageLimits(), RunLimits()
+    seat = Seat(source=source.data, instrument=bars.instrument, timeframe=bars.timeframe)
+    with cage.converse(encode_seat(seat), limits) as talk:
+        host = RemoteHost(talk, run_limits, patience_s=_PATIENCE * limits.wall_s)
+        report = run_host(host, bars, config, limits=run_limits)
+        outcome = host.ended or talk.finish()
+    if host.broken is not None:
+        outcome = broken(outcome, host.broken)
+    elif host.ended is not None and outcome.end is CageEnd.FINISHED:
+        outcome = broken(outcome, "an end before the last bar")
+    return _Proven(report, outcome)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -59,20 +58,10 @@ class CellJob:
         return whole.between(self.start - self.warmup, self.stop)
 
 
-class Task(Enum):
-    """How far a child goes."""
-
-    LOAD = "load"
-    """Gate two only."""
-    JUDGE = "judge"
-    """Gates two and three, then the cells, if there are any."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a caged child is asked to do with one source."""
+    """What a caged child is asked to do with one source: gates two and three, then the cells, if there are any."""
 
-    task: Task
     source: bytes
     cells: tuple[CellJob, ...] = ()
     config: RunConfig = RunConfig()  # noqa: RUF009 - frozen
@@ -80,11 +69,15 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """What a caged child needs to know before the first bar of a conversation, and all that it is told of the data."""
+    """The other thing that a child may be asked: to seat a source and be sent the bars. All that it is told before them."""
 
     source: bytes
     instrument: Instrument
     timeframe: Timeframe
+
+
+PASSED = b"passed"
+"""What a child sends after gate two, and again after gate three. A claim: it decides how the child's end is put in words."""
 
 
 class Result(NamedTuple):
@@ -161,27 +154,25 @@ def decode_bars(blob: bytes) -> dict[str, Bars]:
 def encode_job(job: Job) -> bytes:
     """A job, for ``decode_job`` in the child."""
     config = {**asdict(job.config), "account": job.config.account.value}
-    return pack({"task": job.task.value, "cells": [asdict(cell) for cell in job.cells], "config": config}, [job.source])
-
-
-def decode_job(data: bytes) -> Job:
-    """The job that ``encode_job`` was given."""
-    header, (source,) = unpack(data)
-    config = header["config"]
-    config.update(costs=Costs(**config["costs"]), account=AccountKind(config["account"]))
-    cells = tuple(CellJob(**cell) for cell in header["cells"])
-    return Job(task=Task(header["task"]), source=source, cells=cells, config=RunConfig(**config))
+    return pack({"cells": [asdict(cell) for cell in job.cells], "config": config}, [job.source])
 
 
 def encode_seat(seat: Seat) -> bytes:
-    """A seat, for ``decode_seat`` in the child."""
+    """A seat, for ``decode_job`` in the child."""
     return pack({"instrument": asdict(seat.instrument), "seconds": seat.timeframe.seconds}, [seat.source])
 
 
-def decode_seat(data: bytes) -> Seat:
-    """The seat that ``encode_seat`` was given."""
+def decode_job(data: bytes) -> Job | Seat:
+    """What ``encode_job`` or ``encode_seat`` was given."""
     header, (source,) = unpack(data)
-    return Seat(source=source, instrument=Instrument(**header["instrument"]), timeframe=Timeframe(header["seconds"]))
+    if "instrument" in header:
+        return Seat(
+            source=source, instrument=Instrument(**header["instrument"]), timeframe=Timeframe(header["seconds"])
+        )
+    config = header["config"]
+    config.update(costs=Costs(**config["costs"]), account=AccountKind(config["account"]))
+    cells = tuple(CellJob(**cell) for cell in header["cells"])
+    return Job(source=source, cells=cells, config=RunConfig(**config))
 
 
 def encode_result(result: Result) -> bytes:

@@ -39,11 +39,22 @@ from evolution.calibration import (
     rate_of,
     would_promote,
 )
-from evolution.pool import CageRunner, Entered, LookFailed, LookPolicy, NotAdmitted, Promoted, SegmentFigures, admission_bars
+from evolution.census import TrialCensus
+from evolution.pool import (
+    CageRunner,
+    Entered,
+    LookFailed,
+    LookPolicy,
+    NotAdmitted,
+    Promoted,
+    SegmentFigures,
+    admission_bars,
+)
 from evolution.pool.segment import run_segment
 from evolution.report import best_trials
 from evolution.trial import TrialOutcome
 from evolution.worlds import PlantedMarket, bars_for_vault, find_edge, null_bars
+from fitness import deflated_sharpe
 from flows import opening
 from flows.night import Order
 from flows.settings import Settings
@@ -92,7 +103,8 @@ def make_bars(task: Task) -> Mapping[str, Bars]:
     if task.kind == "null":
         builtin = find_builtin("us-large-caps")
         assert builtin is not None
-        return null_bars(builtin.load(), length, rng)
+        # In a rising market hardly anything beats buy and hold, so every second null night has no drift.
+        return null_bars(builtin.load(), length, rng, keeps_drift=task.number % 2 == 0)
     return PlantedMarket(edge=task.edge, half_life=task.half_life).bars(length, rng)
 
 
@@ -207,19 +219,28 @@ def _finalists(
                 )
                 if isinstance(found, SegmentFigures):
                     figures[trial.candidate.id] = found
-    records = []
+    records, census = [], TrialCensus(open_engine(home))
     for trial, card in cards:
         vault_figures, scorecard = figures.get(trial.candidate.id), trial.scorecard
         records.append(
             FinalistRecord(
                 score=(scorecard.score if scorecard else None) or 0.0,
                 failed=tuple(check.name for check in card.failed),
-                validation_psr=_figure(card, "validation-psr"),
+                figures={check.name: check.figure for check in card.checks},
+                deflated_by_spread=_deflated_by_spread(trial, census),
                 vault_psr=vault_figures.psr if vault_figures else None,
                 vault_drawdown=vault_figures.max_drawdown if vault_figures else None,
             )
         )
     return tuple(records)
+
+
+def _deflated_by_spread(trial: Trial, trials: TrialCensus) -> float | None:
+    record = trial.record
+    if record is None:
+        return None
+    census = trials.over(record.intervals)
+    return deflated_sharpe(record.sample, trials=max(census.effective.clusters, 1), variance=census.variance)
 
 
 def _cpu() -> float:
@@ -234,7 +255,7 @@ def plan(arguments: argparse.Namespace, template: str) -> tuple[list[Task], dict
     """All nights, and a word on each kind."""
     common = {
         "seed": arguments.seed,
-        "generations": arguments.generations,
+        "is_exhaustive": not arguments.quick,
         "population": arguments.population,
         "years": arguments.years,
         "half_life": arguments.half_life,
@@ -246,7 +267,7 @@ def plan(arguments: argparse.Namespace, template: str) -> tuple[list[Task], dict
             number=number,
             edge=0.0,
             alpha=arguments.alpha,
-            is_exhaustive=number < arguments.exhaustive_null,
+            generations=arguments.generations,
             **common,
         )
         for number in range(arguments.null)
@@ -263,7 +284,7 @@ def plan(arguments: argparse.Namespace, template: str) -> tuple[list[Task], dict
                 number=number,
                 edge=strength.edge,
                 alpha=arguments.planted_alpha,
-                is_exhaustive=True,
+                generations=arguments.planted_generations,
                 **common,
             )
             for number in range(arguments.planted)
@@ -350,7 +371,9 @@ def _exhaustive(nights: list[NightRecord], kind: str, alpha: float, arguments: a
     if kind == "null" and values:
         for level in (0.05, 0.005):
             beyond = rate(sum(value > 1 - level for value in values), len(values))
-            lines.append(f"  the look itself, on all finalists: PSR above {1 - level:g} in {beyond} (several a night, so not independent)")
+            lines.append(
+                f"  the look itself, on all finalists: PSR above {1 - level:g} in {beyond} (several a night, so not independent)"
+            )
     if kind != "null":
         target = float(kind.partition("-")[2])
         lines.append(f"  the best rule itself would pass with {ideal_power(target, arguments.years, alpha):.1%}")
@@ -363,11 +386,18 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--null", type=int, default=200, help="null nights")
     parser.add_argument("--planted", type=int, default=50, help="planted nights for each strength")
     parser.add_argument("--sharpe", type=float, nargs="+", default=[2.0, 1.4], help="strengths: active Sharpe ratios")
-    parser.add_argument("--exhaustive-null", type=int, default=20, help="null nights in which every check is made")
-    parser.add_argument("--generations", type=int, default=8)
+    parser.add_argument(
+        "--quick", action="store_true", help="stop at the first check that refuses, as a real night does"
+    )
+    parser.add_argument("--generations", type=int, default=8, help="of a null night")
+    parser.add_argument(
+        "--planted-generations", type=int, default=5, help="of a planted night: an edge is found sooner"
+    )
     parser.add_argument("--population", type=int, default=25)
     parser.add_argument("--years", type=float, default=3.0, help="length of the vault")
-    parser.add_argument("--half-life", type=float, default=20.0, help="bars after which half of a planted drift is left")
+    parser.add_argument(
+        "--half-life", type=float, default=20.0, help="bars after which half of a planted drift is left"
+    )
     parser.add_argument("--alpha", type=float, default=0.005, help="level of a look on null nights")
     parser.add_argument("--planted-alpha", type=float, default=0.05, help="level of a look on planted nights")
     parser.add_argument("--seed", type=int, default=20261130)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SEARCH, DIVIDER, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
-_FORM = f"between the fences write sections of {SEARCH}, the old lines, {DIVIDER}, the new lines, {REPLACE}"
+# Whoever misses once by a letter does so again, so nothing is said about how to write sections.
+_HINT = "this time answer with the whole file, in one block"
 _LINE_LIMIT = 120
 
 
@@ -96,7 +97,7 @@ def _only_place(lines: Sequence[str], section: _Section, number: int) -> _Place 
         return Unreadable(
             flaw=Flaw.NOOP,
             message=f"section {number} replaces lines by the same lines",
-            hint="change what the lines do",
+            hint=_HINT,
         )
     starts = [
         start for start in range(len(lines) - len(wanted) + 1) if list(lines[start : start + len(wanted)]) == wanted
@@ -108,12 +109,12 @@ def _only_place(lines: Sequence[str], section: _Section, number: int) -> _Place 
         return Unreadable(
             flaw=Flaw.SEARCH_AMBIGUOUS,
             message=f"the lines of section {number} occur {len(starts)} times, from lines {where}",
-            hint="add neighbouring lines until they occur once",
+            hint=_HINT,
         )
     return Unreadable(
         flaw=Flaw.SEARCH_MISS,
         message=f"the lines of section {number} do not occur in the strategy as it was shown{_nearest(lines, wanted)}",
-        hint="copy the lines exactly, with their indentation",
+        hint=_HINT,
     )
 
 
@@ -127,4 +128,4 @@ def _nearest(lines: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _broken_form(message: str) -> Unreadable:
-    return Unreadable(flaw=Flaw.EDIT_FORM, message=message, hint=_FORM)
+    return Unreadable(flaw=Flaw.EDIT_FORM, message=message, hint=_HINT)

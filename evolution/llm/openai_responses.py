@@ -49,7 +49,7 @@ class _Error(Lenient):
 
 class _Response(Lenient):
     status: str
-    output: list[_Item] = []
+    output: tuple[_Item, ...] = ()
     incomplete_details: _Incomplete | None = None
     error: _Error | None = None
     usage: Any = None
@@ -93,6 +93,9 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
     counts = response.usage if isinstance(response.usage, dict) else {}
     usage = claimed_usage(counts.get("input_tokens"), counts.get("output_tokens"), sent, profile)
     match response.status:
+        # llama.cpp says "completed" also of an answer that it cut off at the limit (measured with version 11549).
+        case "completed" if not usage.estimated_calls and usage.completion_tokens >= profile.max_tokens:
+            return Truncated(usage=usage)
         case "completed":
             return _completed(response, usage)
         case "incomplete":

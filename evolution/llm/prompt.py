@@ -144,6 +144,7 @@ class Prompts:
         self, manner: Manner, parents: Sequence[Trial], shown: Sequence[str], rng: random.Random
     ) -> dict[str, str]:
         tables = [_figures_of(parent) for parent in parents]
+        shown = [code.removesuffix("\n") for code in shown]
         match manner:
             case Manner.SCRATCH:
                 return {"figures": tables[0]}

@@ -2,8 +2,8 @@
 
 ``Pool.consider`` puts a stored trial through ``CHECKS``, stage by stage, and answers ``Entered``, ``AlreadyIn`` or
 ``NotAdmitted`` with the ``AdmissionCard``. ``Pool.promote`` spends one counted look at the vault on one entry
-(``evolution.pool.promotion``, ``evolution.pool.looks``); ``decline`` and ``retire`` need no look. Every decision of a
-person stands in a hash-chained log that ``Pool.verify_chain`` follows. ``entry_document`` and its neighbours in
+(``evolution.pool.promotion``, ``evolution.pool.looks``), ``rescore`` one more on newer bars; ``decline`` and ``retire`` need no
+look. Every decision of a person (``Pool.people``) stands in a hash-chained, signed log that ``Pool.verify_chain`` follows. ``entry_document`` and its neighbours in
 ``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` runs sources in a gate cage.
 """
 
@@ -21,7 +21,8 @@ from evolution.pool.documents import (
 )
 from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, PoolEntry
 from evolution.pool.looks import LookPolicy
-from evolution.pool.promotion import LookFailed, Promoted, Promotion, PromotionRefused
+from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer
+from evolution.pool.promotion import Faded, Held, LookFailed, Promoted, Promotion, PromotionRefused, Rescore
 from evolution.pool.runner import CageRunner
 from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure, SegmentFigures
 from evolution.pool.store import (
@@ -41,6 +42,7 @@ __all__ = [
     "AdmissionCard",
     "AdmissionLimits",
     "AlreadyIn",
+    "Attestation",
     "BenchRun",
     "Binding",
     "CageRunner",
@@ -54,20 +56,28 @@ __all__ = [
     "Entered",
     "EntryStatus",
     "EvidenceNote",
+    "Faded",
+    "Held",
     "LookFailed",
     "LookPolicy",
+    "NoAuthority",
     "NotAdmitted",
     "NotPossible",
+    "People",
+    "Person",
+    "PersonError",
     "Pool",
     "PoolEntry",
     "Promoted",
     "Promotion",
     "PromotionRefused",
     "Refusal",
+    "Rescore",
     "Runner",
     "Segment",
     "SegmentFailure",
     "SegmentFigures",
+    "Signer",
     "admission_bars",
     "binding_of",
     "decision_document",

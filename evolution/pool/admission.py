@@ -214,10 +214,17 @@ def _base_sharpe(exhibits: Exhibits) -> float | None:
 
 
 def _deflated(exhibits: Exhibits) -> float | None:
+    """Deflated by the spread that trials without skill have, ``1 / (T - 1)``, not by the ledger's.
+
+    On bars with an edge some trials find it and others fight it, so the ledger's spread is mostly skill: deflating by it refused
+    nearly every real edge in calibration. The count is the ledger's, by clusters.
+    """
     base, census = exhibits.base, exhibits.census
-    if not isinstance(base, Measured) or census is None:
+    if not isinstance(base, Measured) or base.sample is None or census is None:
         return None
-    return deflated_sharpe(base.sample, trials=max(census.effective.clusters, 1), variance=census.variance)
+    return deflated_sharpe(
+        base.sample, trials=max(census.effective.clusters, 1), variance=1.0 / (base.sample.length - 1)
+    )
 
 
 def _retained(figure: Callable[[Exhibits], float | None]) -> Callable[[Exhibits], float | None]:
@@ -305,7 +312,7 @@ CHECKS: tuple[Check, ...] = (
     Check(
         name="deflated-sharpe",
         stage=Stage.DEFLATION,
-        what="probability that the active Sharpe ratio on train is more than the best of all trials on these bars",
+        what="probability that the active Sharpe ratio on train is more than the best of as many trials without skill",
         figure=_deflated,
         sense=Sense.ABOVE,
         limit=lambda limits, _exhibits: limits.min_deflated_sharpe,

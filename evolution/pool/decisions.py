@@ -1,8 +1,9 @@
 """The decision log: rows are only added, and each one's hash covers the row before.
 
 Whoever changes, removes or inserts a decision in the middle, or an entry's status, breaks the chain or contradicts it,
-and ``verify`` says where. What it does not stop: somebody who can write to the database can cut off the end of the log,
-or compute a whole new chain. Note the last hash elsewhere if that matters.
+and ``verify`` says where. Signatures are over the hashes, so a signed log cannot be computed anew without the keys. What it does
+not stop: somebody who can write to the database can cut off the end of the log, or enrol a key of their own under a new name. Note
+the last hash elsewhere if that matters.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, entry_id
+from evolution.pool.keys import is_signed
+from evolution.pool.people import Attestation, enrol_unsigned
 from evolution.tables import DecisionRow
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.orm import Session
 
+    from evolution.pool.people import Authority
     from evolution.tables import PoolEntryRow
 
 GENESIS = "0" * 64
@@ -41,6 +45,8 @@ class ChainReport:
     """What became of the decision log."""
 
     decisions: int
+    signed: int
+    """How many of them carry a valid signature, up to the first problem."""
     head: str
     """Hash of the last decision; 64 zeros when there is none."""
     problem: str | None
@@ -82,12 +88,14 @@ def append(  # noqa: PLR0913 - these are the columns of the log
     entry: PoolEntryRow,
     kind: DecisionKind,
     *,
-    by: str,
     reason: str,
     at: datetime,
+    authority: Authority,
     look: int | None = None,
 ) -> Decision:
-    """Add a decision and move its entry to the status that follows, in the caller's transaction.
+    """Add a decision, signed where its author has a key, and move its entry to the status that follows.
+
+    All in the caller's transaction.
 
     Two processes that append at once cannot fork the chain: a hash is followed once only (a constraint of the schema).
     """
@@ -97,7 +105,7 @@ def append(  # noqa: PLR0913 - these are the columns of the log
         number=1 if last is None else last.number + 1,
         entry=entry.number,
         decision=kind.value,
-        by=by,
+        by=authority.name,
         reason=reason,
         at=at,
         source_sha256=entry.source_sha256,
@@ -107,8 +115,14 @@ def append(  # noqa: PLR0913 - these are the columns of the log
         look=look,
         previous_hash=GENESIS if last is None else last.hash,
         hash="",
+        attestation=authority.attestation.value,
+        public_key=None if authority.signer is None else authority.signer.public_key,
     )
     row.hash = _digest(row)
+    if authority.signer is None:
+        enrol_unsigned(session, authority.name, at)
+    else:
+        row.signature = authority.signer.sign(row.hash.encode())
     session.add(row)
     entry.status = kind.status.value
     session.add(entry)
@@ -116,39 +130,73 @@ def append(  # noqa: PLR0913 - these are the columns of the log
     return decision_value(row, entry.dataset)
 
 
-def verify(rows: Sequence[DecisionRow], statuses: Mapping[int, str]) -> ChainReport:
-    """Follow the chain from its beginning, and compare where it leads with the entries' statuses.
+def verify(rows: Sequence[DecisionRow], statuses: Mapping[int, str], keys: Mapping[str, str]) -> ChainReport:
+    """Follow the chain from its beginning, check the signatures, and compare where it leads with the entries' statuses.
 
     Args:
         rows: All decisions, by number.
         statuses: Status of every pool entry, by number.
+        keys: Public key by name, of everybody who is enrolled with one.
     """
-    head = GENESIS
-    reached = dict.fromkeys(statuses, EntryStatus.CANDIDATE.value)
+    chain = _Chain(head=GENESIS, reached=dict.fromkeys(statuses, EntryStatus.CANDIDATE.value), keys=keys)
     problem = None
     for number, row in enumerate(rows, start=1):
-        problem = _problem(row, number, head, reached)
+        problem = chain.problem(row, number)
         if problem is not None:
             break
-        head = row.hash
-        reached[row.entry] = DecisionKind(row.decision).status.value
+        chain.follow(row)
     if problem is None:
-        wrong = next((number for number in sorted(statuses) if statuses[number] != reached[number]), None)
+        wrong = next((number for number in sorted(statuses) if statuses[number] != chain.reached[number]), None)
         if wrong is not None:
-            problem = f"entry {entry_id(wrong)} is {statuses[wrong]}, and the decisions leave it {reached[wrong]}"
-    return ChainReport(decisions=len(rows), head=head, problem=problem)
+            problem = f"entry {entry_id(wrong)} is {statuses[wrong]}, and the decisions leave it {chain.reached[wrong]}"
+    return ChainReport(decisions=len(rows), signed=chain.signed, head=chain.head, problem=problem)
 
 
-def _problem(row: DecisionRow, number: int, head: str, known: Mapping[int, str]) -> str | None:
-    if row.number != number:
-        return f"decision {number} is missing"
-    if row.previous_hash != head:
-        return f"decision {number} does not follow the one before"
-    if row.hash != _digest(row):
-        return f"decision {number} was changed after it was made"
-    if row.entry not in known:
-        return f"decision {number} is about an entry that is gone"
-    return None
+@dataclass(slots=True)
+class _Chain:
+    """The log up to some decision."""
+
+    head: str
+    reached: dict[int, str]
+    """Status of every entry so far."""
+    keys: Mapping[str, str]
+    signed: int = 0
+    is_attested: bool = False
+    """A decision with an attestation was met: one without cannot follow."""
+
+    def problem(self, row: DecisionRow, number: int) -> str | None:
+        """What is wrong with the next decision; None when nothing is."""
+        if row.number != number:
+            return f"decision {number} is missing"
+        if row.previous_hash != self.head:
+            return f"decision {number} does not follow the one before"
+        if row.hash != _digest(row):
+            return f"decision {number} was changed after it was made"
+        if row.entry not in self.reached:
+            return f"decision {number} is about an entry that is gone"
+        return self._signature_problem(row, number)
+
+    def _signature_problem(self, row: DecisionRow, number: int) -> str | None:
+        if row.attestation != Attestation.SIGNED.value:
+            if row.public_key is not None or row.signature is not None:
+                return f"decision {number} has a signature that it does not own up to"
+            if self.signed or (self.is_attested and row.attestation is None):
+                return f"decision {number} is unsigned, and there were signatures before it"
+            return None
+        if row.public_key is None or row.signature is None:
+            return f"decision {number} should be signed and is not"
+        if self.keys.get(row.by) != row.public_key:
+            return f"decision {number} is signed with a key that {row.by} is not enrolled with"
+        if not is_signed(row.public_key, row.hash.encode(), row.signature):
+            return f"the signature of decision {number} is not valid"
+        return None
+
+    def follow(self, row: DecisionRow) -> None:
+        """Take in a decision without a problem."""
+        self.head = row.hash
+        self.reached[row.entry] = DecisionKind(row.decision).status.value
+        self.signed += row.attestation == Attestation.SIGNED.value
+        self.is_attested = self.is_attested or row.attestation is not None
 
 
 def decision_value(row: DecisionRow, dataset: str) -> Decision:
@@ -170,13 +218,17 @@ def decision_value(row: DecisionRow, dataset: str) -> Decision:
         look=row.look,
         previous_hash=row.previous_hash,
         hash=row.hash,
+        attestation=row.attestation,
+        public_key=row.public_key,
+        signature=row.signature,
     )
 
 
 def _digest(row: DecisionRow) -> str:
-    """SHA-256 of the fields as compact ASCII JSON, in the order written here."""
+    """SHA-256 of the fields as compact ASCII JSON, in the order written here. A signature is over this hash, so not in it."""
     fields = [
-        "trigate-decision/1",
+        # Decisions from before there were people have no attestation, and keep the hash that they were made with.
+        "trigate-decision/1" if row.attestation is None else "trigate-decision/2",
         row.number,
         row.entry,
         row.decision,
@@ -189,5 +241,6 @@ def _digest(row: DecisionRow) -> str:
         row.engine_version,
         row.look,
         row.previous_hash,
+        *(() if row.attestation is None else (row.attestation, row.public_key)),
     ]
     return hashlib.sha256(json.dumps(fields, separators=(",", ":")).encode()).hexdigest()

@@ -53,6 +53,9 @@ def decision_document(decision: Decision) -> Document:
         "sha256": decision.source_sha256,
         "hash": decision.hash,
         "previous_hash": decision.previous_hash,
+        "attestation": decision.attestation,
+        "public_key": decision.public_key,
+        "signature": decision.signature,
     }
 
 

@@ -87,11 +87,25 @@ class DecisionKind(Enum):
     """A person asked for promotion, and the look at the vault said no."""
     DECLINED = "declined"
     RETIRED = "retired"
+    RESCORED = "rescored"
+    """A promoted entry was looked at on bars that had come since, and held."""
+    FAILED_RESCORE = "failed_rescore"
+    """It did not hold, and is retired."""
 
     @property
     def status(self) -> EntryStatus:
         """The status that the decision leads to."""
-        return EntryStatus.DECLINED if self is DecisionKind.FAILED_LOOK else EntryStatus(self.value)
+        return _LEADS_TO[self]
+
+
+_LEADS_TO = {
+    DecisionKind.PROMOTED: EntryStatus.PROMOTED,
+    DecisionKind.FAILED_LOOK: EntryStatus.DECLINED,
+    DecisionKind.DECLINED: EntryStatus.DECLINED,
+    DecisionKind.RETIRED: EntryStatus.RETIRED,
+    DecisionKind.RESCORED: EntryStatus.PROMOTED,
+    DecisionKind.FAILED_RESCORE: EntryStatus.RETIRED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,3 +128,9 @@ class Decision:
     """Hash of the decision before; 64 zeros for the first one."""
     hash: str
     """Covers everything above (``evolution.pool.decisions``)."""
+    attestation: str | None = None
+    """What stands behind it (``evolution.pool.people.Attestation``); None for decisions from before there were people."""
+    public_key: str | None = None
+    """Of the key that signed it, hex."""
+    signature: str | None = None
+    """Over ``hash``, hex."""

@@ -90,18 +90,23 @@ def plan_look(
     ends = sorted({seen.end for look in looks for seen in look.intervals})
     spent = 0.0
     for cut in (None, *ends):
-        rest = tuple(_later(bars[cell.symbol], cell, cut) for cell in cells)
+        rest = tuple(cells) if cut is None else later_cells(bars, cells, cut)
         shortest = min(cell.stop - cell.start for cell in rest)
         if cut is not None and shortest < policy.min_bars:
             break
         spent = max(_spent(interval, looks) for interval in intervals_of(bars, rest))
         if spent + policy.alpha <= policy.budget + _ROUNDING:
             return rest
-    newest = min(cell.stop - _later(bars[cell.symbol], cell, ends[-1]).start for cell in cells)
+    newest = min(cell.stop - cell.start for cell in later_cells(bars, cells, ends[-1]))
     return NoBudget(
         reason=f"looks at these bars have spent {spent:g} of the error budget of {policy.budget:g}, and one more costs "
         f"{policy.alpha:g}; {newest} bars have come since the last look, and {policy.min_bars} are needed"
     )
+
+
+def later_cells(bars: Mapping[str, Bars], cells: Sequence[Cell], moment: datetime) -> tuple[Cell, ...]:
+    """The part of each cell from a moment on; it may be empty."""
+    return tuple(_later(bars[cell.symbol], cell, moment) for cell in cells)
 
 
 def cells_of_look(bars: Mapping[str, Bars], cells: Sequence[Cell], look: Look) -> tuple[Cell, ...] | None:
@@ -192,9 +197,8 @@ def _spent(interval: BarInterval, looks: Sequence[Look]) -> float:
     return sum(look.alpha for look in looks if any(seen.overlaps(interval) for seen in look.intervals))
 
 
-def _later(bars: Bars, cell: Cell, cut: datetime | None) -> Cell:
-    """The part of a cell from a moment on; None means all of it. It may be empty."""
-    return cell if cut is None else replace(cell, start=max(cell.start, _row(bars, cut)))
+def _later(bars: Bars, cell: Cell, moment: datetime) -> Cell:
+    return replace(cell, start=min(max(cell.start, _row(bars, moment)), cell.stop))
 
 
 def _row(bars: Bars, moment: datetime) -> int:

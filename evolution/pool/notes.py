@@ -13,7 +13,7 @@ import numpy as np
 
 from evolution.pool.card import EvidenceNote
 from evolution.pool.segment import Measured
-from fitness import minimum_backtest_years, minimum_track_record
+from fitness import deflated_sharpe, minimum_backtest_years, minimum_track_record
 from fitness.evidence import hac_standard_error, market_alpha
 from fitness.multiplicity import haircut_sharpe
 from fitness.overfitting import overfitting_probability
@@ -99,6 +99,14 @@ def _search(base: Measured, census: Census | None, trials: NDArray[np.float64]) 
             census.distinct,
             f"different trials on these bars so far: {{:.0f}} in {census.runs} runs; independent ones: {effective.clusters} by clusters, "
             f"{effective.rank:.0f} by rank, {effective.average:.0f} by mean correlation",
+        )
+        spread, chance = math.sqrt(census.variance), 1.0 / math.sqrt(sample.length - 1)
+        deflated = deflated_sharpe(sample, trials=max(effective.clusters, 1), variance=census.variance)
+        yield _note(
+            "deflated-by-spread",
+            0.0 if deflated is None else deflated,
+            f"deflated Sharpe ratio by the spread of all those trials ({spread * annual:.2f} a year, where luck alone gives "
+            f"{chance * annual:.2f}): {{:.2f}}",
         )
         left = haircut_sharpe(sample.sharpe, sample.length, trials=max(census.distinct, 1)) * annual
         yield _note(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STEPS = (-0.2, -0.1, 0.1, 0.2)
 """How far a number is moved, as a share of it."""
-MOST_NEIGHBOURS = 24
+MOST_NEIGHBOURS = 16
 """Each one costs a run on train, so a strategy with many numbers gets fewer steps for each, and with very many, fewer numbers."""
 
 

@@ -11,7 +11,7 @@ A failed look says no more than that it failed: figures of the vault, once seen,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from sqlmodel import col
 
 from evolution.pool import decisions
 from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
-from evolution.pool.looks import NoBudget, begin_look, cells_of_look, plan_look, read_looks, settle_look
+from evolution.pool.looks import NoBudget, begin_look, cells_of_look, later_cells, plan_look, read_looks, settle_look
 from evolution.pool.segment import Runner, SegmentFailure, SegmentFigures, run_segment
 from evolution.tables import DecisionRow, PoolEntryRow
 from runtime.store import writing
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from evolution.pool.entry import Binding, Decision
     from evolution.pool.looks import Look, LookPolicy
+    from evolution.pool.people import Authority
     from evolution.pool.segment import Segment
     from runtime.kernel.report import RunConfig
     from runtime.market import Bars, Cell, Vault
@@ -67,14 +68,31 @@ class PromotionRefused:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A promoted entry held on bars that came after its look; the decision stands in the log."""
+
+    entry: PoolEntry
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faded:
+    """A promoted entry did not hold on newer bars and is retired; the decision stands in the log."""
+
+    entry: PoolEntry
+    decision: Decision
+
+
 Promotion = Promoted | LookFailed | PromotionRefused
+Rescore = Held | Faded | PromotionRefused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """Who asks for a promotion, why, and on which terms."""
+    """Who asks for a look, why, and on which terms."""
 
-    by: str
+    authority: Authority
     reason: str
     policy: LookPolicy
 
@@ -110,13 +128,83 @@ def promote(  # noqa: PLR0913 - a promotion is bound to all of this
         open_runner: Opens a runner for the vault's bars.
         now: The clock.
     """
-    refusal = _refusal(entry, binding)
+    refusal = _refusal(entry, binding, EntryStatus.CANDIDATE, "a candidate can be promoted")
     if refusal is not None:
         return refusal
+    taken = _take(
+        engine, entry, request, _begin, config=config, open_vault=open_vault, open_runner=open_runner, now=now
+    )
+    if isinstance(taken, PromotionRefused):
+        return taken
+    passed = is_passed(taken.segment, alpha=taken.look.alpha, max_drawdown=request.policy.max_drawdown)
+    kind = DecisionKind.PROMOTED if passed else DecisionKind.FAILED_LOOK
+    with writing(engine, durable=True) as session:
+        settled = _settle(session, entry, taken, kind, request, now())
+    if isinstance(settled, PromotionRefused):
+        return settled
+    after = replace(entry, status=kind.status)
+    return Promoted(entry=after, decision=settled) if passed else LookFailed(entry=after, decision=settled)
+
+
+def rescore(  # noqa: PLR0913 - a look is bound to all of this
+    engine: Engine,
+    entry: PoolEntry,
+    request: Request,
+    *,
+    binding: Binding,
+    config: RunConfig,
+    open_vault: VaultOpener,
+    open_runner: RunnerOpener,
+    now: Callable[[], datetime],
+) -> Rescore:
+    """Look at a promoted entry again, on the vault's bars that came after its last look; it is retired if it does not hold.
+
+    Those bars are vault bars like any others, so this is a counted look and costs one. What is asked is not the proof of a
+    promotion again, which a year of bars can rarely give, but that nothing speaks against it: an active Sharpe ratio above 0 and
+    a drawdown within its limit. Arguments as for ``promote``.
+    """
+    refusal = _refusal(entry, binding, EntryStatus.PROMOTED, "what is promoted can be scored again")
+    if refusal is not None:
+        return refusal
+    taken = _take(
+        engine, entry, request, _begin_again, config=config, open_vault=open_vault, open_runner=open_runner, now=now
+    )
+    if isinstance(taken, PromotionRefused):
+        return taken
+    holds = has_held(taken.segment, max_drawdown=request.policy.max_drawdown)
+    kind = DecisionKind.RESCORED if holds else DecisionKind.FAILED_RESCORE
+    with writing(engine, durable=True) as session:
+        settled = _settle(session, entry, taken, kind, request, now())
+    if isinstance(settled, PromotionRefused):
+        return settled
+    after = replace(entry, status=kind.status)
+    return Held(entry=after, decision=settled) if holds else Faded(entry=after, decision=settled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """A look that ran to its end; nobody has been told."""
+
+    look: Look
+    segment: Segment
+
+
+def _take(  # noqa: PLR0913 - a look is bound to all of this
+    engine: Engine,
+    entry: PoolEntry,
+    request: Request,
+    begin: Callable[[Session, PoolEntry, Vault, Request, datetime], _Begun | PromotionRefused],
+    *,
+    config: RunConfig,
+    open_vault: VaultOpener,
+    open_runner: RunnerOpener,
+    now: Callable[[], datetime],
+) -> _Taken | PromotionRefused:
+    """Open, charge, run: in that order."""
     vault = open_vault()
     with open_runner(vault.bars) as runner:
         with writing(engine, durable=True) as session:
-            begun = _begin(session, entry, vault, request, now())
+            begun = begin(session, entry, vault, request, now())
         if isinstance(begun, PromotionRefused):
             return begun
         segment = run_segment(runner, entry.source, vault.bars, begun.cells, config)
@@ -125,13 +213,12 @@ def promote(  # noqa: PLR0913 - a promotion is bound to all of this
             reason=f"the run on the vault was stopped ({segment.reason}); look {begun.look.number} is charged, and "
             "asking again takes it up at no further cost"
         )
-    with writing(engine, durable=True) as session:
-        return _settle(session, entry, begun.look, segment, request, now())
+    return _Taken(look=begun.look, segment=segment)
 
 
-def _refusal(entry: PoolEntry, binding: Binding) -> PromotionRefused | None:
-    if entry.status is not EntryStatus.CANDIDATE:
-        return PromotionRefused(reason=f"entry {entry.id} is {entry.status.value}; only a candidate can be promoted")
+def _refusal(entry: PoolEntry, binding: Binding, needed: EntryStatus, rule: str) -> PromotionRefused | None:
+    if entry.status is not needed:
+        return PromotionRefused(reason=f"entry {entry.id} is {entry.status.value}; only {rule}")
     difference = entry.binding.difference(binding)
     if difference is not None:
         return PromotionRefused(
@@ -161,12 +248,48 @@ def _begin(
             reason=f"entry {entry.id} has had its look at the vault (look {pending.number} of {pending.at:%Y-%m-%d}), "
             "and there is one per entry"
         )
-    plan = plan_look(vault.bars, vault.cells, looks, request.policy)
+    return _charge(session, row, vault, vault.cells, looks, request, at)
+
+
+def _begin_again(
+    session: Session, entry: PoolEntry, vault: Vault, request: Request, at: datetime
+) -> _Begun | PromotionRefused:
+    """Charge a look at bars later than the entry's last one, or take up the one that was charged and never settled."""
+    row = session.get_one(PoolEntryRow, entry.number)
+    if row.status != EntryStatus.PROMOTED.value:
+        return PromotionRefused(
+            reason=f"entry {entry.id} is {row.status} by now; only what is promoted can be scored again"
+        )
+    looks = read_looks(session)
+    last = [look for look in looks if look.entry == entry.number][-1]
+    if last.passed is None:
+        cells = cells_of_look(vault.bars, vault.cells, last)
+        if cells is None:
+            return PromotionRefused(reason=f"look {last.number} at {entry.id} was cut short, and its bars are gone")
+        return _Begun(look=last, cells=cells)
+    newer = later_cells(vault.bars, vault.cells, max(interval.end for interval in last.intervals))
+    fewest = min(cell.stop - cell.start for cell in newer)
+    if fewest < request.policy.min_bars:
+        return PromotionRefused(
+            reason=f"{fewest} bars have come since the last look at {entry.id}, and {request.policy.min_bars} are needed"
+        )
+    return _charge(session, row, vault, newer, looks, request, at)
+
+
+def _charge(  # noqa: PLR0913, PLR0917 - a look is bound to all of this
+    session: Session,
+    row: PoolEntryRow,
+    vault: Vault,
+    cells: Sequence[Cell],
+    looks: Sequence[Look],
+    request: Request,
+    at: datetime,
+) -> _Begun | PromotionRefused:
+    plan = plan_look(vault.bars, cells, looks, request.policy)
     if isinstance(plan, NoBudget):
         return PromotionRefused(reason=plan.reason)
-    return _Begun(
-        look=begin_look(session, row, vault, plan, alpha=request.policy.alpha, by=request.by, at=at), cells=plan
-    )
+    look = begin_look(session, row, vault, plan, alpha=request.policy.alpha, by=request.authority.name, at=at)
+    return _Begun(look=look, cells=plan)
 
 
 def _promoted_before(session: Session, entry: PoolEntry) -> int | None:
@@ -178,18 +301,17 @@ def _promoted_before(session: Session, entry: PoolEntry) -> int | None:
 
 
 def _settle(  # noqa: PLR0913, PLR0917 - a result, and who asked for it
-    session: Session, entry: PoolEntry, look: Look, segment: Segment, request: Request, at: datetime
-) -> Promotion:
-    passed = is_passed(segment, alpha=look.alpha, max_drawdown=request.policy.max_drawdown)
-    row = session.get_one(PoolEntryRow, entry.number)
-    if row.status != EntryStatus.CANDIDATE.value:
+    session: Session, entry: PoolEntry, taken: _Taken, kind: DecisionKind, request: Request, at: datetime
+) -> Decision | PromotionRefused:
+    row, look = session.get_one(PoolEntryRow, entry.number), taken.look
+    if row.status != entry.status.value:
         return PromotionRefused(reason=f"entry {entry.id} became {row.status} while its look was taken")
-    if not settle_look(session, look, passed=passed, figures=asdict(segment), at=at):
+    passed = kind in {DecisionKind.PROMOTED, DecisionKind.RESCORED}
+    if not settle_look(session, look, passed=passed, figures=asdict(taken.segment), at=at):
         return PromotionRefused(reason=f"look {look.number} was settled by another process at the same time")
-    kind = DecisionKind.PROMOTED if passed else DecisionKind.FAILED_LOOK
-    decision = decisions.append(session, row, kind, by=request.by, reason=request.reason, at=at, look=look.number)
-    after = replace(entry, status=kind.status)
-    return Promoted(entry=after, decision=decision) if passed else LookFailed(entry=after, decision=decision)
+    return decisions.append(
+        session, row, kind, reason=request.reason, at=at, authority=request.authority, look=look.number
+    )
 
 
 def is_passed(segment: Segment, *, alpha: float, max_drawdown: float) -> bool:
@@ -201,5 +323,15 @@ def is_passed(segment: Segment, *, alpha: float, max_drawdown: float) -> bool:
         isinstance(segment, SegmentFigures)
         and segment.psr is not None
         and segment.psr > 1.0 - alpha
+        and segment.max_drawdown <= max_drawdown
+    )
+
+
+def has_held(segment: Segment, *, max_drawdown: float) -> bool:
+    """The test of a re-score: an active Sharpe ratio above 0, and drawdown within its limit."""
+    return (
+        isinstance(segment, SegmentFigures)
+        and segment.active_sharpe is not None
+        and segment.active_sharpe > 0.0
         and segment.max_drawdown <= max_drawdown
     )

@@ -21,6 +21,8 @@ from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
 from evolution.pool.looks import LookPolicy
 from evolution.pool.notes import evidence_notes
+from evolution.pool.people import NoAuthority, People, authorise, keys_of
+from evolution.pool.promotion import PromotionRefused
 from evolution.pool.readings import ValidationReads
 from evolution.rows import source_value
 from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, SourceRow
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
     from evolution.pool.decisions import ChainReport
     from evolution.pool.entry import Decision
-    from evolution.pool.promotion import Promotion, RunnerOpener, VaultOpener
+    from evolution.pool.people import Signer
+    from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
     from evolution.pool.segment import Runner
     from evolution.run import RunRecord
     from evolution.trial import Trial
@@ -106,6 +109,11 @@ class Pool:
         self._ledger = TrialLedger(engine, now=now)
         self._census = TrialCensus(engine)
 
+    @property
+    def people(self) -> People:
+        """Who may decide."""
+        return People(engine=self._engine, now=self._now)
+
     # Reading
 
     def list(self, status: EntryStatus | None = None, *, run_id: str | None = None) -> tuple[PoolEntry, ...]:
@@ -157,11 +165,12 @@ class Pool:
             return tuple(decisions.decision_value(row, dataset) for row, dataset in rows)
 
     def verify_chain(self) -> ChainReport:
-        """Whether the decision log is whole and the entries' statuses follow from it."""
+        """Whether the decision log is whole, its signatures hold, and the entries' statuses follow from it."""
         with reading(self._engine) as session:
             rows = session.scalars(select(DecisionRow).order_by(col(DecisionRow.number))).all()
             statuses = session.execute(select(col(PoolEntryRow.number), col(PoolEntryRow.status))).all()
-        return decisions.verify(rows, {number: status for number, status in statuses if number is not None})
+            keys = keys_of(session)
+        return decisions.verify(rows, {number: status for number, status in statuses if number is not None}, keys)
 
     # Admission
 
@@ -301,6 +310,7 @@ class Pool:
         open_vault: VaultOpener,
         open_runner: RunnerOpener,
         policy: LookPolicy | None = None,
+        signer: Signer | None = None,
     ) -> Promotion:
         """Spend one look at the vault on an entry, and promote it if it passes; see ``evolution.pool.promotion``.
 
@@ -308,11 +318,9 @@ class Pool:
             DecisionError: No person or no reason.
             UnknownIdError: No entry, or more than one, fits.
         """
-        request = promotion.Request(
-            by=decisions.checked_person(by),
-            reason=decisions.checked_reason(reason),
-            policy=LookPolicy() if policy is None else policy,
-        )
+        request = self._request(by, reason, policy, signer)
+        if isinstance(request, PromotionRefused):
+            return request
         return promotion.promote(
             self._engine,
             self.get(id_or_prefix),
@@ -324,36 +332,85 @@ class Pool:
             now=self._now,
         )
 
-    def decline(self, id_or_prefix: str, *, by: str, reason: str) -> Decided | NotPossible:
+    def rescore(  # noqa: PLR0913 - a look is bound to all of this
+        self,
+        id_or_prefix: str,
+        *,
+        by: str,
+        reason: str,
+        binding: Binding,
+        config: RunConfig,
+        open_vault: VaultOpener,
+        open_runner: RunnerOpener,
+        policy: LookPolicy | None = None,
+        signer: Signer | None = None,
+    ) -> Rescore:
+        """Spend one look at newer bars on a promoted entry, and retire it if it does not hold (``evolution.pool.promotion``).
+
+        Raises:
+            DecisionError: No person or no reason.
+            UnknownIdError: No entry, or more than one, fits.
+        """
+        request = self._request(by, reason, policy, signer)
+        if isinstance(request, PromotionRefused):
+            return request
+        return promotion.rescore(
+            self._engine,
+            self.get(id_or_prefix),
+            request,
+            binding=binding,
+            config=config,
+            open_vault=open_vault,
+            open_runner=open_runner,
+            now=self._now,
+        )
+
+    def _request(
+        self, by: str, reason: str, policy: LookPolicy | None, signer: Signer | None
+    ) -> promotion.Request | PromotionRefused:
+        """Who may not decide is refused before anything is opened."""
+        by, reason = decisions.checked_person(by), decisions.checked_reason(reason)
+        with reading(self._engine) as session:
+            authority = authorise(session, by, signer)
+        if isinstance(authority, NoAuthority):
+            return PromotionRefused(reason=authority.reason)
+        return promotion.Request(authority=authority, reason=reason, policy=LookPolicy() if policy is None else policy)
+
+    def decline(
+        self, id_or_prefix: str, *, by: str, reason: str, signer: Signer | None = None
+    ) -> Decided | NotPossible:
         """Turn an entry down, for good.
 
         Raises:
             DecisionError: No person or no reason.
             UnknownIdError: No entry, or more than one, fits.
         """
-        return self._decide(id_or_prefix, DecisionKind.DECLINED, EntryStatus.CANDIDATE, by=by, reason=reason)
+        return self._decide(id_or_prefix, DecisionKind.DECLINED, EntryStatus.CANDIDATE, by, reason, signer)
 
-    def retire(self, id_or_prefix: str, *, by: str, reason: str) -> Decided | NotPossible:
+    def retire(self, id_or_prefix: str, *, by: str, reason: str, signer: Signer | None = None) -> Decided | NotPossible:
         """Take a promoted entry out of use, for good.
 
         Raises:
             DecisionError: No person or no reason.
             UnknownIdError: No entry, or more than one, fits.
         """
-        return self._decide(id_or_prefix, DecisionKind.RETIRED, EntryStatus.PROMOTED, by=by, reason=reason)
+        return self._decide(id_or_prefix, DecisionKind.RETIRED, EntryStatus.PROMOTED, by, reason, signer)
 
-    def _decide(
-        self, id_or_prefix: str, kind: DecisionKind, needed: EntryStatus, *, by: str, reason: str
+    def _decide(  # noqa: PLR0913, PLR0917 - what is decided, and by whom
+        self, id_or_prefix: str, kind: DecisionKind, needed: EntryStatus, by: str, reason: str, signer: Signer | None
     ) -> Decided | NotPossible:
         by, reason = decisions.checked_person(by), decisions.checked_reason(reason)
         with writing(self._engine, durable=True) as session:
+            authority = authorise(session, by, signer)
+            if isinstance(authority, NoAuthority):
+                return NotPossible(reason=authority.reason)
             row = session.get_one(PoolEntryRow, _find(session, id_or_prefix))
             if row.status != needed.value:
                 return NotPossible(
                     reason=f"entry {entry_id(row.number or 0)} is {row.status}; only what is {needed.value} "
                     f"can be {kind.value}"
                 )
-            decision = decisions.append(session, row, kind, by=by, reason=reason, at=self._now())
+            decision = decisions.append(session, row, kind, reason=reason, at=self._now(), authority=authority)
             source = session.get_one(SourceRow, (row.source_sha256, row.language))
             return Decided(entry=_entry(row, source), decision=decision)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,10 +13,10 @@ from flows.output import figure, plain, print_json, table
 from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion
+    from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
     from evolution.pool.runner import CageRunner
     from flows.settings import Settings
     from runtime.market import Bars
@@ -41,7 +42,7 @@ def list_entries(
         if status not in known:
             raise UsageProblem(f"--status {status}: write one of {', '.join(known)}")
         wanted = EntryStatus(status)
-    entries = _pool().list(wanted)
+    entries = open_pool().list(wanted)
     if json:
         print_json([entry_document(entry) for entry in entries])
     elif not entries:
@@ -73,7 +74,7 @@ def show(entry_id: EntryId, json: Json = False) -> int:
     """The evidence of one entry, its decisions, and its source."""
     from evolution.pool import decision_document, entry_document
 
-    pool = _pool()
+    pool = open_pool()
     entry = _entry(pool, entry_id)
     decisions = pool.decisions(entry)
     if json:
@@ -83,16 +84,35 @@ def show(entry_id: EntryId, json: Json = False) -> int:
         )
         return 0
     print_entries((entry,))
+    _print_evidence(entry)
+    chain = pool.verify_chain()
+    for each in decisions:
+        print(
+            f"{each.at:%Y-%m-%d %H:%M} {each.kind.value} by {plain(each.by)} "
+            f"({each.attestation or 'unsigned'}): {plain(each.reason)}"
+        )
+    if chain.problem is not None:
+        print(f"the decision log cannot be trusted: {chain.problem}")
+    print()
+    print("\n".join(plain(line) for line in entry.source.text.splitlines()))
+    return 0
+
+
+def _print_evidence(entry: PoolEntry) -> None:
+    """Every check with its figure, then what else is known, alarms first."""
     rows = [
         (each.name, "passed" if each.passed else "refused", figure(each.figure), each.limit, each.sentence)
         for each in entry.card.checks
     ]
     table("admission", ("check", "verdict", "figure", "limit", "in words"), rows)
-    for each in decisions:
-        print(f"{each.at:%Y-%m-%d %H:%M} {each.kind.value} by {plain(each.by)}: {plain(each.reason)}")
-    print()
-    print("\n".join(plain(line) for line in entry.source.text.splitlines()))
-    return 0
+    notes = sorted(entry.card.notes, key=lambda note: not note.is_alarming)
+    if notes:
+        told = [
+            (each.name, "look here" if each.is_alarming else "", figure(each.figure), each.sentence) for each in notes
+        ]
+        table("what else to know (no check depends on it)", ("note", "", "figure", "in words"), told)
+    if entry.models:
+        print(f"not blind: models that have read the past are in its ancestry ({plain(', '.join(entry.models))})")
 
 
 @app.command("promote")
@@ -100,48 +120,93 @@ def promote(
     entry_id: EntryId, by: By, reason: Reason, config: ConfigFile = None, cage: CageChoice = None, json: Json = False
 ) -> int:
     """Spend one counted look at the vault on an entry; it is promoted if it passes."""
-    from evolution.pool import DecisionError, Promoted
-    from flows.settings import home_folder, load_settings
+    return _look(entry_id, by, reason, config, cage, is_rescore=False, json=json)
 
-    home = home_folder()
-    settings = load_settings(config, home, cage=cage)
-    pool = _pool()
-    entry = _entry(pool, entry_id)
-    try:
-        outcome = _take_look(pool, entry, settings, home, by=by, reason=reason)
-    except DecisionError as error:
-        raise UsageProblem(str(error)) from None
-    _say_promotion(entry, outcome, json=json)
-    return 0 if isinstance(outcome, Promoted) else 1
+
+@app.command("rescore")
+def rescore(
+    entry_id: EntryId, by: By, reason: Reason, config: ConfigFile = None, cage: CageChoice = None, json: Json = False
+) -> int:
+    """Spend one counted look at newer bars on a promoted entry; it is retired if it does not hold."""
+    return _look(entry_id, by, reason, config, cage, is_rescore=True, json=json)
 
 
 @app.command("decline")
 def decline(entry_id: EntryId, by: By, reason: Reason, json: Json = False) -> int:
     """Turn an entry down, for good."""
-    from evolution.pool import DecisionError
-
-    pool = _pool()
-    entry = _entry(pool, entry_id)
-    try:
-        return _say_decision(pool.decline(entry.id, by=by, reason=reason), json=json)
-    except DecisionError as error:
-        raise UsageProblem(str(error)) from None
+    return _decide(entry_id, by, reason, is_retirement=False, json=json)
 
 
 @app.command("retire")
 def retire(entry_id: EntryId, by: By, reason: Reason, json: Json = False) -> int:
     """Take a promoted entry out of use, for good."""
-    from evolution.pool import DecisionError
+    return _decide(entry_id, by, reason, is_retirement=True, json=json)
 
-    pool = _pool()
+
+def _look(
+    entry_id: str, by: str, reason: str, config: Path | None, cage: str | None, *, is_rescore: bool, json: bool
+) -> int:
+    from evolution.pool import DecisionError, Held, Promoted
+    from evolution.pool.decisions import checked_reason
+    from flows.commands.signing import NotSigned, signer_for
+    from flows.settings import home_folder, load_settings
+
+    home = home_folder()
+    settings = load_settings(config, home, cage=cage)
+    pool = open_pool()
     entry = _entry(pool, entry_id)
     try:
-        return _say_decision(pool.retire(entry.id, by=by, reason=reason), json=json)
+        checked_reason(reason)  # before anybody is asked for a passphrase
+        refusal = _edited(entry, home)
+        if refusal is not None:
+            return _say_refusal(entry, refusal, json=json)
+        signer = signer_for(pool.people, home, by, offer=not is_rescore)
+        if isinstance(signer, NotSigned):
+            return _say_refusal(entry, signer.reason, json=json)
+        take = _looker(pool.rescore if is_rescore else pool.promote, entry, settings, home)
+        outcome = take(by=by, reason=reason, signer=signer)
+    except DecisionError as error:
+        raise UsageProblem(str(error)) from None
+    _say_look(entry, outcome, json=json)
+    return 0 if isinstance(outcome, (Promoted, Held)) else 1
+
+
+def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: bool) -> int:
+    from evolution.pool import DecisionError
+    from flows.commands.signing import NotSigned, signer_for
+    from flows.settings import home_folder
+
+    pool = open_pool()
+    entry = _entry(pool, entry_id)
+    signer = signer_for(pool.people, home_folder(), by, offer=False)
+    if isinstance(signer, NotSigned):
+        return _say_refusal(entry, signer.reason, json=json)
+    decide = pool.retire if is_retirement else pool.decline
+    try:
+        return _say_decision(decide(entry.id, by=by, reason=reason, signer=signer), json=json)
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
 
 
-def _pool() -> Pool:
+def _edited(entry: PoolEntry, home: Path) -> str | None:
+    """Why the entry's file for people is not the entry any more; None when it is, or when there is no file."""
+    from evolution.candidate_files import CandidateFileError, CandidateFiles
+    from evolution.ledger import TrialLedger
+    from flows.clock import now
+    from flows.opening import engine
+
+    files = CandidateFiles(home)
+    if not files.path(entry.run_id, entry.candidate_id, entry.source.language).exists():
+        return None
+    try:
+        files.read(TrialLedger(engine(home), now=now).trial(entry.run_id, entry.candidate_id).candidate)
+    except CandidateFileError as error:
+        return str(error)
+    return None
+
+
+def open_pool() -> Pool:
+    """The pool of the home folder's store."""
     from evolution.pool import Pool
     from flows.clock import now
     from flows.opening import engine
@@ -159,7 +224,10 @@ def _entry(pool: Pool, entry_id: str) -> PoolEntry:
         raise UsageProblem(str(error)) from None
 
 
-def _take_look(pool: Pool, entry: PoolEntry, settings: Settings, home: Path, *, by: str, reason: str) -> Promotion:
+def _looker(
+    take: Callable[..., Promotion | Rescore], entry: PoolEntry, settings: Settings, home: Path
+) -> Callable[..., Promotion | Rescore]:
+    """A look with everything that it is bound to; who asks is still open."""
     from evolution.pool import Binding, CageRunner
     from flows.identity import config_hash
     from flows.opening import dataset, gate_cage, vault
@@ -177,10 +245,9 @@ def _take_look(pool: Pool, entry: PoolEntry, settings: Settings, home: Path, *, 
         config_hash=config_hash(settings),
         engine_version=ENGINE_VERSION,
     )
-    return pool.promote(
+    return partial(
+        take,
         entry.id,
-        by=by,
-        reason=reason,
         binding=binding,
         config=settings.run_config(),
         open_vault=lambda: vault(name, home),
@@ -188,8 +255,8 @@ def _take_look(pool: Pool, entry: PoolEntry, settings: Settings, home: Path, *, 
     )
 
 
-def _say_promotion(entry: PoolEntry, outcome: Promotion, *, json: bool) -> None:
-    from evolution.pool import LookFailed, Promoted, decision_document
+def _say_look(entry: PoolEntry, outcome: Promotion | Rescore, *, json: bool) -> None:
+    from evolution.pool import Faded, Held, LookFailed, Promoted, decision_document
 
     made: Decision | None = None
     match outcome:
@@ -197,6 +264,10 @@ def _say_promotion(entry: PoolEntry, outcome: Promotion, *, json: bool) -> None:
             verdict, words, made = "promoted", f"{after.id} is promoted; it passed its look at the vault", decision
         case LookFailed(entry=after, decision=decision):
             verdict, words, made = "failed", f"{after.id} failed its look at the vault and is declined", decision
+        case Held(entry=after, decision=decision):
+            verdict, words, made = "held", f"{after.id} held on the bars that came since, and stays promoted", decision
+        case Faded(entry=after, decision=decision):
+            verdict, words, made = "failed", f"{after.id} did not hold on newer bars and is retired", decision
         case refused:
             verdict, words = "refused", refused.reason
     if json:
@@ -204,6 +275,14 @@ def _say_promotion(entry: PoolEntry, outcome: Promotion, *, json: bool) -> None:
         print_json(document | {"decision": decision_document(made) if made else None})
     else:
         print(plain(words))
+
+
+def _say_refusal(entry: PoolEntry, reason: str, *, json: bool) -> int:
+    if json:
+        print_json({"id": entry.id, "verdict": "refused", "message": reason, "decision": None})
+    else:
+        print(plain(reason))
+    return 1
 
 
 def _say_decision(outcome: Decided | NotPossible, *, json: bool) -> int:

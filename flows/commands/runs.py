@@ -51,7 +51,13 @@ def list_runs(
 
 
 @app.command("show")
-def show(run_id: RunId, json: Json = False) -> int:
+def show(
+    run_id: RunId,
+    refusals: Annotated[
+        bool, typer.Option("--refusals", help="Every candidate that admission refused, check by check.")
+    ] = False,
+    json: Json = False,
+) -> int:
     """One run: its funnel, its best, its refusals; with --json every trial."""
     from evolution.pool import run_document
 
@@ -59,6 +65,8 @@ def show(run_id: RunId, json: Json = False) -> int:
     summary = _summary(ledger, pool, run_id)
     if not json:
         print(render(summary), end="")
+        if refusals:
+            _print_refusals(pool, summary)
         return 0
     record = summary.record
     document = run_document(record, summary.funnel, ledger.trials(record.id))
@@ -75,6 +83,19 @@ def show(run_id: RunId, json: Json = False) -> int:
     document["entries"] = [entry.id for entry in summary.entries]
     print_json(document)
     return 0
+
+
+def _print_refusals(pool: Pool, summary: RunSummary) -> None:
+    """In the order in which the checks are made."""
+    from evolution.pool import CHECKS
+
+    order = {check.name: place for place, check in enumerate(CHECKS)}
+    found = sorted(
+        pool.refusals(summary.record.id), key=lambda each: (order.get(each.check, len(order)), each.candidate_id)
+    )
+    rows = [(each.check, each.candidate_id, each.figure, each.limit, each.sentence) for each in found]
+    print()
+    table("refused at admission", ("check", "candidate", "figure", "limit", "in words"), rows)
 
 
 def report(run_id: RunId, markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False) -> int:

@@ -8,9 +8,9 @@ from conftest import VICTIM
 from gate_corpus import text
 
 from gates import Admitted, CellJob, Rejected, admit, as_document, check, evaluate, open_gate_cage
-from gates.admit import _broken, _run
+from gates.admit import _run, broken
 from gates.smoke import SMOKE_START
-from gates.wire import Job, Task, encode_job, pack, unpack
+from gates.wire import PASSED, Job, encode_job, pack, unpack
 from runtime.cage import CageEnd, CageLimits, CageOutcome
 from runtime.kernel import Costs, RunConfig, RunEnd, run_strategy
 from runtime.source import StrategySource
@@ -136,25 +136,51 @@ def test_a_cage_without_bars_still_judges(canary):
 class _Liar:
     """A cage whose child says whatever it likes."""
 
-    def __init__(self, payload):
+    def __init__(self, payload, *messages):
         self._payload = payload
+        self._messages = list(messages)
 
-    def run(self, _job, _limits):
+    def converse(self, _job, _limits):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def receive(self):
+        return self._messages.pop(0) if self._messages else self.finish()
+
+    def finish(self):
         return CageOutcome(end=CageEnd.FINISHED, reason="finished", payload=self._payload)
 
 
 @pytest.mark.parametrize("payload", [b"", b"rubbish", b"\x00\x00\x00\x02{}"])
 def test_a_childs_word_that_breaks_the_protocol_is_no_word(payload):
-    answer = _run(_Liar(payload), Job(task=Task.JUDGE, source=b""), "S", None)
-    assert answer.end is CageEnd.BROKEN_RESULT
-    assert answer.payload is None
-    verdict = check(VICTIM, _Liar(payload))
-    assert (verdict.gate, verdict.findings[0].rule) == (2, "killed-in-load")
+    answer = _run(_Liar(payload), Job(source=b""), "S", None)
+    assert answer.result is None
+    assert answer.outcome.end is CageEnd.BROKEN_RESULT
+    assert answer.outcome.payload is None
+    for said, gate, rule in (([], 2, "killed-in-load"), ([PASSED], 3, "killed-in-dry-run")):
+        verdict = check(VICTIM, _Liar(payload, *said))
+        assert (verdict.gate, verdict.findings[0].rule) == (gate, rule)
+    admitted = evaluate(VICTIM, _Liar(payload, PASSED, PASSED), [], RunConfig())
+    assert isinstance(admitted.verdict, Admitted)
+    assert admitted.outcome.end is CageEnd.BROKEN_RESULT
+
+
+@pytest.mark.parametrize("messages", [[b"other"], [b""], [PASSED, b"other"], [PASSED] * 3])
+def test_a_word_between_the_gates_that_is_none_ends_the_job(messages):
+    answer = _run(_Liar(b"", *messages), Job(source=b""), "S", None)
+    assert answer.result is None
+    assert answer.outcome.end is CageEnd.BROKEN_RESULT
+    assert "a message that is none" in answer.outcome.reason
 
 
 def test_a_forged_report_is_no_report(cage, smoke, smoke_cell):
     """The child's word is taken apart; what does not follow from the bars is not believed."""
-    honest = cage.run(encode_job(Job(task=Task.JUDGE, source=VICTIM.data, cells=(smoke_cell,)))).payload
+    honest = cage.run(encode_job(Job(source=VICTIM.data, cells=(smoke_cell,)))).payload
     header, (report,) = unpack(honest)
     forged = {
         "other bytes": b"rubbish",
@@ -164,17 +190,27 @@ def test_a_forged_report_is_no_report(cage, smoke, smoke_cell):
         "cut short": report[:-1],
     }
     for what, data in forged.items():
-        liar = _Liar(pack(header, [data]))
+        liar = _Liar(pack(header, [data]), PASSED, PASSED)
         admit._bars_of[liar] = {"smoke": smoke}
         evaluation = evaluate(VICTIM, liar, [smoke_cell], RunConfig())
         assert isinstance(evaluation.verdict, Admitted), what
         assert evaluation.outcome.end is CageEnd.BROKEN_RESULT, what
         assert evaluation.reports == (), what
+        assert "cell 1:" in evaluation.outcome.reason
+        assert "smoke" not in evaluation.outcome.reason, "a key is a symbol, and reasons are shown to models"
+
+
+def test_a_child_is_charged_once_whatever_ends_it(cage, quick):
+    """No second child is asked where the first was: a bad candidate costs at most its own limits."""
+    for body in (SPIN, "pass"):
+        evaluation = evaluate(text(body, above=SPIN if body == "pass" else ""), cage, [], RunConfig(), quick)
+        assert evaluation.outcome.end is CageEnd.CPU_EXCEEDED
+        assert 0.5 < evaluation.outcome.cpu_s < 2.5
 
 
 def test_the_reason_of_a_broken_result_says_what_was_off():
     outcome = CageOutcome(end=CageEnd.FINISHED, reason="finished", payload=b"")
-    assert "does not follow the protocol: too long" in _broken(outcome, "too long").reason
+    assert "does not follow the protocol: too long" in broken(outcome, "too long").reason
     assert CageLimits().cpu_s > 0
 
 

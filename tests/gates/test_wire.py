@@ -13,7 +13,7 @@ from gates.wire import (
     CellJob,
     Job,
     Result,
-    Task,
+    Seat,
     WireError,
     decode_bars,
     decode_job,
@@ -21,6 +21,7 @@ from gates.wire import (
     encode_bars,
     encode_job,
     encode_result,
+    encode_seat,
     pack,
     unpack,
 )
@@ -39,12 +40,13 @@ def test_bars_arrive_as_they_were():
 
 def test_a_job_arrives_as_it_was():
     job = Job(
-        task=Task.JUDGE,
         source=b"\xff\x00 text",
         cells=(CellJob(key="a", start=250, stop=300, warmup=250),),
         config=RunConfig(cash=5.0, costs=Costs(fee_bps=1.5), account=AccountKind.MARGIN, decision_delay=1),
     )
     assert decode_job(encode_job(job)) == job
+    seat = Seat(source=b"\xff\x00 text", instrument=smoke_bars().instrument, timeframe=smoke_bars().timeframe)
+    assert decode_job(encode_seat(seat)) == seat
 
 
 @pytest.mark.parametrize("rows", [(-1, 5, 0), (5, 5, 0), (5, 4, 0), (5, 9, 6), (5, 9, -1)])

@@ -7,9 +7,12 @@ import random
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from evolution.breed import plant
 from evolution.candidate import Candidate, Provenance, candidate_id
+from evolution.evaluate import CageEvaluator, CellBench, run_trial
 from evolution.llm import LlmProfile, open_client
 from evolution.llm.book import CallRecord
 from evolution.llm.contract import standard_prompts
@@ -19,8 +22,12 @@ from evolution.search import Proposal, ProposalKind
 from evolution.seeds import seed_sources
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from gates import open_gate_cage
 from gates.findings import Admitted, Rejected
 from gates.scan import scan
+from runtime.kernel import RunConfig
+from runtime.market import WARMUP_BARS, Bars, Cell
+from runtime.model import Instrument, Timeframe
 from runtime.source import StrategySource
 
 
@@ -271,3 +278,68 @@ def prompts():
 def starters():
     """The seed strategies' texts by name."""
     return {name: source.text for name, source in seed_sources()}
+
+
+# --- A world to run in: bars, cells and a cage -----------------------------------------------------------------------
+
+CELL_BARS = 300
+
+
+@pytest.fixture(scope="session")
+def bars():
+    rng = np.random.default_rng(5)
+    rows = WARMUP_BARS + 2 * CELL_BARS
+    close = 100 * np.exp(np.cumsum(rng.normal(0.0004, 0.015, rows)))
+    open_ = np.concatenate(([100.0], close[:-1]))
+    return Bars(
+        instrument=Instrument(symbol=SYMBOL, bars_per_year=252.0),
+        timeframe=Timeframe.parse("1d"),
+        ts=946_857_600 + 86_400 * np.arange(rows),
+        open=open_,
+        high=np.maximum(open_, close) * 1.005,
+        low=np.minimum(open_, close) * 0.995,
+        close=close,
+        volume=rng.uniform(1e6, 2e6, rows),
+    )
+
+
+@pytest.fixture(scope="session")
+def bench(bars):
+    cells = [
+        Cell(symbol=SYMBOL, fold=f"train-{fold + 1}", start=start, stop=start + CELL_BARS)
+        for fold, start in enumerate((WARMUP_BARS, WARMUP_BARS + CELL_BARS))
+    ]
+    return CellBench.build({SYMBOL: bars}, cells, RunConfig())
+
+
+@pytest.fixture(scope="session")
+def cage(bars):
+    with open_gate_cage({SYMBOL: bars}) as cage:
+        yield cage
+
+
+@pytest.fixture
+def attempt(cage, bench):
+    """Run a candidate to its trial."""
+    return lambda candidate: run_trial(candidate, CageEvaluator(cage=cage, bench=bench), bench)
+
+
+@pytest.fixture
+def ran_parents(attempt):
+    """The trials of two starters that really ran."""
+    planted = [
+        plant(
+            Proposal(
+                id=f"g000-c00{index}",
+                run_id="night",
+                generation=0,
+                index=index,
+                kind=ProposalKind.SEED,
+                parents=(),
+                seed=1,
+            ),
+            seed_sources(),
+        )
+        for index in range(2)
+    ]
+    return [attempt(candidate) for candidate in planted]

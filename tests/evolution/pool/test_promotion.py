@@ -386,7 +386,7 @@ def test_a_whole_log_verifies_and_names_its_head(decided):
 
 
 def test_an_empty_log_verifies(house):
-    assert asdict(house.pool.verify_chain()) == {"decisions": 0, "head": "0" * 64, "problem": None}
+    assert asdict(house.pool.verify_chain()) == {"decisions": 0, "signed": 0, "head": "0" * 64, "problem": None}
 
 
 @pytest.mark.parametrize(

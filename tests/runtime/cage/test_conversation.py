@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
-from cage_arena import ENTRY, QUICK, Arena, open_descriptors
+from cage_arena import ENTRY, QUICK, Arena, memory_of, open_descriptors
 
 from runtime.cage import CageEnd, CageLimits, CageOutcome, open_cage
 
@@ -143,15 +142,3 @@ def test_a_conversing_child_knows_only_what_it_was_sent(arena: Arena) -> None:
         memory = memory_of(talk.pid)
         assert past in memory
         assert future not in memory
-
-
-def memory_of(pid: int) -> bytes:
-    content = bytearray()
-    with Path(f"/proc/{pid}/mem").open("rb", buffering=0) as memory:
-        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
-            area, rights, *_ = line.split()
-            if rights.startswith("r") and not line.endswith(("[vvar]", "[vsyscall]", "[vvar_vclock]")):
-                start, end = (int(bound, 16) for bound in area.split("-"))
-                memory.seek(start)
-                content += memory.read(end - start)
-    return bytes(content)
