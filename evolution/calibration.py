@@ -130,17 +130,26 @@ class Variant(NamedTuple):
 
     name: str
     left_out: frozenset[str]
+    deflated_above: float | None = None
+    """A deflated Sharpe ratio that is asked for besides."""
     deflates_by_spread: bool = False
+    """Whether that is the one by the spread of all trials."""
 
+
+STRESSED = frozenset({"cost-stress", "delay-stress", "neighbour-stress", "jitter-stress"})
 
 VARIANTS: tuple[Variant, ...] = (
     Variant("all checks", frozenset()),
     *(Variant(f"without {check.name}", frozenset({check.name})) for check in CHECKS),
+    Variant("without the four stresses", STRESSED),
+    Variant("without deflation and the four stresses", STRESSED | {"deflated-sharpe"}),
+    Variant("deflated Sharpe above 0.5", frozenset({"deflated-sharpe"}), deflated_above=0.5),
     Variant(
-        "without deflation, stress and neighbours",
-        frozenset({"deflated-sharpe", "cost-stress", "delay-stress", "neighbour-stress", "jitter-stress"}),
+        "deflated Sharpe above 0.5 by the spread of all trials",
+        frozenset({"deflated-sharpe"}),
+        deflated_above=0.5,
+        deflates_by_spread=True,
     ),
-    Variant("deflated by the spread of all trials", frozenset({"deflated-sharpe"}), deflates_by_spread=True),
     Variant("without any check: best validation PSR", frozenset(check.name for check in CHECKS)),
 )
 
@@ -150,9 +159,7 @@ def would_promote(night: NightRecord, variant: Variant, *, alpha: float, max_dra
     passing = [
         each
         for each in night.finalists
-        if not set(each.failed) - variant.left_out
-        and _validation(each) is not None
-        and (not variant.deflates_by_spread or (each.deflated_by_spread or 0.0) > 0.5)
+        if not set(each.failed) - variant.left_out and _validation(each) is not None and _is_deflated(each, variant)
     ]
     if not passing:
         return False
@@ -163,6 +170,13 @@ def would_promote(night: NightRecord, variant: Variant, *, alpha: float, max_dra
         and best.vault_drawdown is not None
         and best.vault_drawdown <= max_drawdown
     )
+
+
+def _is_deflated(finalist: FinalistRecord, variant: Variant) -> bool:
+    if variant.deflated_above is None:
+        return True
+    figure = finalist.deflated_by_spread if variant.deflates_by_spread else finalist.figures.get("deflated-sharpe")
+    return figure is not None and figure > variant.deflated_above
 
 
 def _validation(finalist: FinalistRecord) -> float | None:

@@ -15,6 +15,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from evolution.foresight import looks_ahead
 from evolution.record import active_record
 from evolution.trial import Trial, TrialOutcome
 from fitness import CellResult, measure, score_cells, trade_digest
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.candidate import Candidate
+    from evolution.foresight import NoiseBench, Suspicion
     from fitness import Metrics, Scorecard
     from gates import Evaluation
     from runtime.cage import Cage
@@ -93,10 +95,10 @@ class CellBench:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CageEvaluator:
-    """Evaluates in a gate cage that was opened with the bench's bars (``gates.open_gate_cage``)."""
+    """Evaluates in a gate cage that was opened with the bars that the bench's jobs name (``gates.open_gate_cage``)."""
 
     cage: Cage
-    bench: CellBench
+    bench: CellBench | NoiseBench
     limits: CageLimits = field(default_factory=CageLimits)
 
     def evaluate(self, source: StrategySource) -> Evaluation:
@@ -104,8 +106,31 @@ class CageEvaluator:
         return evaluate(source, self.cage, self.bench.jobs, self.bench.config, self.limits)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foresight:
+    """The check for look-ahead, ready for use: see ``evolution.foresight``."""
+
+    noise: NoiseBench
+    evaluator: Evaluator
+    """Runs a source over the jobs of ``noise``."""
+
+    @classmethod
+    def in_cage(cls, cage: Cage, noise: NoiseBench, limits: CageLimits) -> Foresight:
+        """In a gate cage that was opened with ``noise.bars`` and nothing else."""
+        return cls(noise=noise, evaluator=CageEvaluator(cage=cage, bench=noise, limits=limits))
+
+    def suspicion(self, source: StrategySource, reports: Sequence[RunReport]) -> Suspicion | None:
+        """Whether the orders in ``reports``, one per cell of the bench, depend on bars that came after them."""
+        return looks_ahead(source, reports, self.noise, self.evaluator)
+
+
 def run_trial(
-    candidate: Candidate, evaluator: Evaluator, bench: CellBench, *, rules: ScoreRules = DEFAULT_RULES
+    candidate: Candidate,
+    evaluator: Evaluator,
+    bench: CellBench,
+    *,
+    rules: ScoreRules = DEFAULT_RULES,
+    foresight: Foresight | None = None,
 ) -> Trial:
     """Try one candidate on the bench.
 
@@ -114,6 +139,7 @@ def run_trial(
         evaluator: runs it over ``bench.cells``, in their order.
         bench: cells and benchmarks.
         rules: limits and weights of the scorecard.
+        foresight: what a candidate that would be SCORED is checked with for look-ahead; None leaves the check out.
     """
     evaluation = evaluator.evaluate(candidate.source)
     outcome = evaluation.outcome
@@ -145,6 +171,10 @@ def run_trial(
         [_result(each, report) for each, report in zip(bench.cells, reports, strict=True)],
         rules,
     )
+    # Only what would take part in selection: a vetoed candidate cannot enter the pool, and its offspring is checked in turn.
+    suspicion = None if foresight is None or card.vetoes else foresight.suspicion(candidate.source, reports)
+    if suspicion is not None:
+        return ended(TrialOutcome.KILLED if suspicion.is_kill else TrialOutcome.FAILED, suspicion.reason)
     return Trial(
         candidate=candidate,
         outcome=TrialOutcome.VETOED if card.vetoes else TrialOutcome.SCORED,

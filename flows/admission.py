@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evolution.pool import AlreadyIn, CageRunner, Entered, NotAdmitted, admission_bars
+from evolution.pool import AlreadyIn, Entered, NotAdmitted, admission_bars
 from flows import opening
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def admit_finalists(night: Night) -> tuple[Consideration, ...]:
     night.watch.now(f"admission of {len(finalists)} finalists")
     settings = night.settings
     verdicts: list[Consideration] = []
-    # The search's own cage never held a validation bar; this one is opened when the search is over.
-    with opening.gate_cage(admission_bars(night.dataset), settings.cage) as cage:
-        runner = CageRunner(cage=cage, limits=settings.cage_limits())
+    # The search's own cage never held a validation bar; these are opened when the search is over, and the one for proof runs
+    # holds no bars at all.
+    with opening.runner(admission_bars(night.dataset), settings.cage, settings.cage_limits()) as runner:
         for trial in finalists:
             verdict = night.pool.consider(
                 trial,

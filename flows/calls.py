@@ -82,7 +82,12 @@ def open_team(  # noqa: PLR0913 - it joins what the run has open
         # A replay repeats the places that were filled in a model's stead, and makes no others.
         falls_back=settings.models.on_failure == "offline" and order.replay is None,
         replayed=replayed,
-        hang_up=lambda: [client.close() for client in clients],
+        hang_up=partial(_close, clients),
     )
     stack.callback(team.close)
     return team
+
+
+def _close(clients: Sequence[EndpointClient]) -> None:
+    for client in clients:
+        client.close()

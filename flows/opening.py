@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import random
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from flows.problems import EnvironmentProblem, UsageProblem
 from flows.settings import CONFIG_NAME, database_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from sqlalchemy import Engine
 
+    from evolution.pool import CageRunner
     from flows.feeds import FeedSection
-    from runtime.cage import Cage
+    from runtime.cage import Cage, CageLimits, CageMode
     from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport, Vault
     from runtime.market.feeds import Collected, FeedRequest, Step
     from runtime.model import Timeframe
+
+_T = TypeVar("_T")
 
 
 class FileChoice(NamedTuple):
@@ -43,18 +47,38 @@ def gate_cage(bars: Mapping[str, Bars], mode: str | None) -> Iterator[Cage]:
         EnvironmentProblem: a required layer is missing; the sentence holds the exact command for the reduced cage.
     """
     from gates import open_gate_cage
+
+    with _opened(lambda chosen: open_gate_cage(bars, mode=chosen), mode) as cage:
+        yield cage
+
+
+@contextmanager
+def runner(bars: Mapping[str, Bars], mode: str | None, limits: CageLimits) -> Iterator[CageRunner]:
+    """What admission and looks run sources with: a cage that holds ``bars``, and one for proof runs that holds none.
+
+    Raises:
+        UsageProblem, EnvironmentProblem: as ``gate_cage``.
+    """
+    from evolution.pool import open_runner
+
+    with _opened(lambda chosen: open_runner(bars, mode=chosen, limits=limits), mode) as opened:
+        yield opened
+
+
+@contextmanager
+def _opened(opened: Callable[[CageMode], AbstractContextManager[_T]], mode: str | None) -> Iterator[_T]:
     from runtime.cage import CageMode, CageUnavailable
 
     try:
         chosen = CageMode(mode or "full")
     except ValueError:
         raise UsageProblem(f"--cage {mode}: write full or reduced") from None
-    try:
-        cage = open_gate_cage(bars, mode=chosen)
-    except CageUnavailable as error:
-        raise EnvironmentProblem(str(error)) from error
-    with cage:
-        yield cage
+    with ExitStack() as stack:
+        try:
+            entered = stack.enter_context(opened(chosen))
+        except CageUnavailable as error:
+            raise EnvironmentProblem(str(error)) from error
+        yield entered
 
 
 def dataset(name: str, home: Path, *, symbol: str | None = None, timeframe: str | None = None) -> DataSet:

@@ -160,6 +160,30 @@ NAME_HINTS: Final[Mapping[str, str]] = MappingProxyType({
 })
 """Better hints than the rule's own."""
 
+NAME_OF_MODULE_HINT: Final = "leave the block out: the engine loads the strategy class itself"
+"""For ``__name__``, which is nearly always the guard of a script."""
+
+MODULE_HINTS: Final[Mapping[str, str]] = MappingProxyType({
+    "numpy": "use plain numbers, math and statistics, or self.indicator",
+    "pandas": "use self.history and self.indicator: bars come one by one",
+    "talib": "use self.indicator(NAME, ...), which has the same indicators",
+    "random": "decide without chance",
+    "datetime": "bar.ts and self.clock.now() are datetimes already: use their attributes and differences",
+    "time": "use self.clock.now() or bar.ts",
+    "logging": "use self.log(...)",
+    "itertools": "write a loop or a comprehension; zip, enumerate and sum are there",
+    "functools": "write a method, a loop or a dict on self",
+    "operator": "write a lambda",
+    "abc": "write a plain base class whose methods raise NotImplementedError",
+    "decimal": "use floats, and round(...)",
+    "os": "there are no files and no environment: use self.history and self.indicator",
+    "sys": "there is no interpreter to reach: use self.log for output",
+    "re": "use the methods of str",
+    "copy": "use list(...), dict(...) or dataclasses.replace(...)",
+    "warnings": "use self.log(...)",
+})
+"""What to use in place of a module, by its first name."""
+
 # --- Attributes -------------------------------------------------------------------------------------------------------
 
 FORBIDDEN_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType({
@@ -167,6 +191,11 @@ FORBIDDEN_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType({
     "format_map": "it walks attributes named inside a text",
     "mro": "it leads to the base of all classes",
     "obj": "it leads from an error to the engine's objects",
+    "args": "it leads from an error to what caused it",
+    "fget": "it takes a property apart",
+    "fset": "it takes a property apart",
+    "fdel": "it takes a property apart",
+    "copy_with": "it makes types from values",
     "object": "it leads from an error to what caused it",
     "encode": "it loads codecs by name",
     "decode": "it loads codecs by name",
@@ -184,6 +213,45 @@ CLOCK_ATTRIBUTES: Final = frozenset(("now", "today", "utcnow"))
 
 CHANCE_ATTRIBUTES: Final = frozenset(("samples",))
 """``NormalDist.samples`` draws random numbers. Fine as an attribute of a class of the file."""
+
+STRATEGY_ATTRIBUTES: Final = frozenset((
+    "bar_count", "bus", "buy", "cancel", "cash", "clock", "close", "entry_price", "equity", "flat", "history", "indicator",
+    "instrument", "log", "long", "name", "need", "on_bar", "on_fill", "on_start", "on_stop", "open_orders", "position",
+    "sell", "short", "submit", "target", "timeframe",
+))
+"""Everything public that a strategy inherits (a test keeps this equal to the class)."""
+
+ATTRIBUTE_HINTS: Final[Mapping[str, str]] = MappingProxyType({
+    "is_flat": "use self.flat",
+    "is_long": "use self.long",
+    "is_short": "use self.short",
+    "portfolio": "use self.cash, self.equity and self.position",
+    "account": "use self.cash, self.equity and self.position",
+    "broker": "use self.buy, self.sell, self.close and self.target",
+    "data": "use bar, self.history(n) and self.indicator(...)",
+    "bars": "use self.history(n)",
+    "bar": "use the argument of on_bar, or self.history(1)[-1]",
+    "price": "use bar.close",
+    "positions": "use self.position, the signed number of units held",
+    "order": "use self.buy, self.sell, self.close, self.target or self.submit",
+    "orders": "use self.open_orders",
+    "params": "use param(...) in the class body and read self.NAME",
+    "symbol": "use self.instrument.symbol",
+    "now": "use self.clock.now()",
+    "exit": "use self.close()",
+    "enter": "use self.buy(...) or self.sell(...)",
+    "logger": "use self.log(...)",
+})
+"""What was meant by attributes that other engines have."""
+
+NUMBERS_OF_STRATEGY: Final = frozenset(("bar_count", "cash", "entry_price", "equity", "flat", "long", "position", "short"))
+"""State of a strategy that is a plain number or truth value."""
+
+NUMBER_ATTRIBUTES: Final = frozenset(("as_integer_ratio", "conjugate", "hex", "imag", "is_integer", "real", "bit_length"))
+
+BAR_ATTRIBUTES: Final = frozenset((
+    "close", "count", "high", "index", "low", "open", "ts", "volume", *("_asdict", "_fields", "_make", "_replace"),
+))
 
 READ_ONLY_STATE: Final = frozenset((
     "bar_count", "cash", "entry_price", "equity", "flat", "long", "open_orders", "position", "short",
@@ -213,6 +281,14 @@ ALLOWED_DUNDER_METHODS: Final = frozenset(("__init__", "__post_init__"))
 
 PRIVATE_NAMES_OF_STRATEGY: Final = frozenset(("_ask", "_declaring", "_desk"))
 """What ``Strategy`` keeps for itself on ``self`` (a test keeps this equal to the class)."""
+
+CLASS_HOOKS: Final = frozenset((
+    "_abc_impl", "_abc_registry", "_field_defaults", "_fields", "_is_protocol", "_is_runtime_protocol", "_make", "_replace",
+    "_asdict",
+))
+"""Names by which the standard library asks a class what it is."""
+
+MAX_DECORATORS: Final = 4
 
 UNSHADOWED_NAMES: Final = frozenset(("isinstance", "issubclass", "super"))
 """Builtins that other rules lean on, so that they must keep their meaning."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Final
 
+from gates.attributes import judge_attributes
 from gates.rules import finding
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def judge_tree(tree: ast.Module) -> list[Finding]:
         findings.append(_at("one-strategy", f"{extra.name} is a second class that inherits Strategy", extra))
     if len(found) == 1:
         findings += _judge_class(found[0])
+        findings += judge_attributes(tree, found[0])
     return sorted(findings, key=lambda one: (one.line, one.column))
 
 

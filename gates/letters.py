@@ -22,6 +22,9 @@ _COOKIE: Final = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _HIDDEN_CATEGORIES: Final = frozenset(("Cc", "Cf", "Zl", "Zp", "Co", "Cs"))
 # Letters and symbols that show as nothing: Hangul fillers, Braille blank, Khmer inherent vowels.
 _INVISIBLE: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u17b4\u17b5")
+_JOINER: Final = "\u200d"
+# The variation selector for pictures, and the skin tones.
+_PICTURE_SELECTORS: Final = "\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 # What ordinary text is made of needs no look into the Unicode tables.
 _NOT_PLAIN: Final = re.compile(r"[^\t\n\x20-\x7e]")
 
@@ -77,6 +80,8 @@ def _hidden_characters(text: str) -> list[Finding]:
             continue
         if unicodedata.category(character) not in _HIDDEN_CATEGORIES and character not in _INVISIBLE:
             continue
+        if character == _JOINER and _joins_pictures(text, start):
+            continue
         line = text.count("\n", 0, start) + 1
         if (line, character) in seen:
             continue
@@ -87,6 +92,13 @@ def _hidden_characters(text: str) -> list[Finding]:
         if len(found) == MAX_CHARACTER_FINDINGS:
             break
     return found
+
+
+def _joins_pictures(text: str, position: int) -> bool:
+    """Whether a joiner makes one picture of two, as keyboards write it: visible, and no letter in any language."""
+    before = text[position - 2 : position].rstrip(_PICTURE_SELECTORS)[-1:]
+    after = text[position + 1 : position + 2]
+    return all(one and unicodedata.category(one) == "So" for one in (before, after))
 
 
 # Enough to see the pattern; a file of binary rubbish would otherwise have one per byte.

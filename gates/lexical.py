@@ -253,6 +253,8 @@ class Words:
     def _read_sign(self, frame: _Frame, sign: str, position: int) -> None:
         if sign == ".":
             self._count_trailer(frame, position)
+        elif sign == ";" and len(self._frames) == 1:
+            self._frames[0] = _Frame()
         elif sign in {",", ";"}:
             self._separate(frame)
         elif sign == ":":

@@ -162,10 +162,14 @@ def _prove_cell(
     limits, run_limits = limits or CageLimits(), RunLimits()
     seat = Seat(source=source.data, instrument=bars.instrument, timeframe=bars.timeframe)
     with cage.converse(encode_seat(seat), limits) as talk:
-        host = RemoteHost(talk, run_limits, patience_s=_PATIENCE * limits.wall_s)
+        patience_s = _PATIENCE * limits.wall_s
+        host = RemoteHost(talk, run_limits, patience_s=patience_s)
         report = run_host(host, bars, config, limits=run_limits)
         outcome = host.ended or talk.finish()
-    if host.broken is not None:
+    if host.is_late:
+        reason = f"ran past {patience_s:g} s of wall time over all its answers"
+        outcome = replace(outcome, end=CageEnd.TIMED_OUT, reason=reason, payload=None)
+    elif host.broken is not None:
         outcome = broken(outcome, host.broken)
     elif host.ended is not None and outcome.end is CageEnd.FINISHED:
         outcome = broken(outcome, "an end before the last bar")

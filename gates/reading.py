@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from gates.allowed import EXPORTS, FROM_ONLY_EXPORTS
+from gates.allowed import EXPORTS, FORBIDDEN_ATTRIBUTE_PREFIXES, FORBIDDEN_ATTRIBUTES, FROM_ONLY_EXPORTS
 from gates.rules import finding
 from gates.scopes import FunctionNode, Scope, ScopeKind, Scopes
 
@@ -45,12 +45,20 @@ class Reading:
         self.ambiguous_imports = list(self._ambiguous_imports())
         """Imports under a local name that another import gave to something else."""
         self.classes = frozenset(node.name for node in self.nodes if isinstance(node, ast.ClassDef))
+        self._is_method_by_id: dict[int, bool] = {}
+        self._definitions: dict[str, list[ast.ClassDef | None]] = {}
         self._class_names: dict[int, set[str]] = {}
         for binding in self.scopes.bindings:
+            is_class = isinstance(binding.node, ast.ClassDef)
+            self._definitions.setdefault(binding.name, []).append(
+                binding.node if is_class else None  # type: ignore[arg-type]  # checked on the line before
+            )
             if binding.scope.kind is ScopeKind.CLASS:
                 self._class_names.setdefault(id(binding.scope.node), set()).add(binding.name)
         self.own_attributes = frozenset(self._own_attributes())
         """Attributes that this file's classes give their own instances."""
+        self.methods_that_trust_self = frozenset(self._methods_that_trust_self())
+        """By ``id``: methods that do to self what is only allowed on objects of the file. ``gates.weave`` checks them."""
 
     def parent(self, node: ast.AST) -> ast.AST:
         """The node around this one; the module has itself."""
@@ -96,7 +104,7 @@ class Reading:
         if not (isinstance(node, ast.Name) and node.id == "self"):
             return False
         home = self.scope(node).resolve("self")
-        return home is not None and home.names["self"] == 1 and self._is_method(home.node)
+        return home is not None and home.names["self"] == 1 and self.is_method(home.node)
 
     def is_in_strategy(self, node: ast.AST) -> bool:
         """Whether a node is inside a class that inherits ``Strategy`` and does not define the attribute itself."""
@@ -118,7 +126,48 @@ class Reading:
             and _first_parameter(function) == node.id
         )
 
-    def _is_method(self, function: ast.AST) -> bool:
+    def is_class_of_file(self, name: str) -> bool:
+        """Whether a name means a class statement of this file wherever it is used: it never gets another meaning."""
+        return name in self.classes and None not in self._definitions[name]
+
+    def is_generic_class_of_file(self, name: str) -> bool:
+        """Whether such a class takes types in brackets."""
+        return self.is_class_of_file(name) and all(
+            any(isinstance(base, ast.Subscript) for base in node.bases)
+            for node in self._definitions[name]
+            if node is not None
+        )
+
+    def class_data(self, name: str) -> frozenset[str]:
+        """The names that the bodies of a class of this file give values to; no methods, no classes."""
+        found: set[str] = set()
+        if self.is_class_of_file(name):
+            bodies = {id(node) for node in self._definitions[name]}
+            for binding in self.scopes.bindings:
+                if id(binding.scope.node) in bodies and isinstance(binding.node, ast.Name):
+                    found.add(binding.name)
+        return frozenset(found)
+
+    def constant(self, name: ast.Name) -> object:
+        """The literal that a name of the module always stands for; None when there is no such literal."""
+        home = self.scope(name).resolve(name.id)
+        if home is not self.scopes.module or self._binding_counts[name.id] != 1:
+            return None
+        for node in self.tree.body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)):
+                continue
+            if any(isinstance(target, ast.Name) and target.id == name.id for target in node.targets):
+                return node.value.value
+        return None
+
+    def is_method(self, function: ast.AST) -> bool:
+        """Whether a function is a method whose first parameter is ``self``."""
+        known = self._is_method_by_id.get(id(function))
+        if known is None:
+            known = self._is_method_by_id[id(function)] = self._looks_like_method(function)
+        return known
+
+    def _looks_like_method(self, function: ast.AST) -> bool:
         return (
             isinstance(function, ast.FunctionDef)
             and self.scope(function).kind is ScopeKind.CLASS
@@ -167,6 +216,24 @@ class Reading:
                 yield node.attr
         for names in self._class_names.values():
             yield from names
+
+    def _methods_that_trust_self(self) -> Iterator[int]:
+        for node in self.nodes:
+            if not isinstance(node, ast.Attribute) or (isinstance(node.ctx, ast.Load) and not is_restricted(node.attr)):
+                continue
+            if self.is_own_self(node.value):
+                home = self.scope(node.value).resolve("self")
+                if home is not None:
+                    yield id(home.node)
+
+
+def is_restricted(attribute: str) -> bool:
+    """Whether an attribute may be read on objects of the file only.
+
+    >>> [is_restricted(name) for name in ("_x", "f_back", "close")]
+    [True, True, False]
+    """
+    return attribute.startswith(("_", *FORBIDDEN_ATTRIBUTE_PREFIXES)) or attribute in FORBIDDEN_ATTRIBUTES
 
 
 class Step(NamedTuple):

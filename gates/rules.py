@@ -366,6 +366,20 @@ RULES: Final[tuple[Rule, ...]] = (
         "leave __init__ out, or write def __init__(self, **kwargs): super().__init__(**kwargs)",
     ),
     _rule(
+        "unknown-attribute",
+        3,
+        "reading an attribute that neither the file nor the API gives: of self, of the bar, of a number, of a series",
+        "it would fail in every run",
+        "use the names of the API, or set the attribute in on_start",
+    ),
+    _rule(
+        "series-as-number",
+        3,
+        "comparing or computing with a whole series",
+        "a series holds many values, and only one of them is now",
+        "write series[-1] for the current value",
+    ),
+    _rule(
         "loaded-class",
         3,
         "a class that is not what its text says after loading",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import collections
 import collections.abc
-import copy
 import dataclasses
 import enum
 import json
@@ -24,18 +23,23 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from gates.allowed import ALLOWED_BUILTINS, EXPORTS, FROM_ONLY_EXPORTS
-from runtime.desk import Desk
+from gates.guards import GUARDED_BUILTINS, MODULE_NAME, Instance, build_class, restart_serials
+from gates.library import REPLACED, forget, tame_library
+from gates.weave import weave
+from runtime.bus import MessageBus
+from runtime.clock import Clock
+from runtime.desk import Desk, OpenOrder, Series
 from runtime.kernel import CANDIDATE_FILE
-from runtime.model import OrderType, Side
+from runtime.model import Bar, OrderType, Side
 from runtime.strategy import INJECTED, Strategy, StrategyError
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-MODULE_NAME: Final = "candidate"
-"""What a candidate's classes say that they come from."""
-
+# C code imports with the `__import__` of whoever calls it, throws the answer away and takes the module from `sys.modules`:
+# `datetime.strftime` needs `time`. It passes a list of names; the import statement passes a tuple or nothing.
+_IMPORTED_BY_C: Final = frozenset(("time", "_strptime", "_pylong"))
 # The real modules behind the proxies.
 _SOURCES: Final[Mapping[str, types.ModuleType]] = {
     "math": math,
@@ -47,7 +51,6 @@ _SOURCES: Final[Mapping[str, types.ModuleType]] = {
     "json": json,
     "collections.abc": collections.abc,
 }
-_MAX_GENERATED_NAMES: Final = 256
 _MAX_PRINTED_LINES: Final = 50
 
 
@@ -62,12 +65,12 @@ class Loaded:
 
 
 def compile_tree(tree: ast.Module) -> types.CodeType:
-    """Compile without any flag of ours leaking in.
+    """Compile with the run-time checks woven into ``tree``, and without any flag of ours leaking in.
 
     Raises:
         SyntaxError, ValueError, RecursionError: what the compiler has against it.
     """
-    return compile(tree, CANDIDATE_FILE, "exec", dont_inherit=True, optimize=0)
+    return compile(weave(tree), CANDIDATE_FILE, "exec", dont_inherit=True, optimize=0)
 
 
 def run_module(code: types.CodeType) -> Loaded:
@@ -76,6 +79,8 @@ def run_module(code: types.CodeType) -> Loaded:
     Raises:
         BaseException: whatever the candidate's module level raises.
     """
+    forget()
+    restart_serials()
     printer = _Printer()
     namespace: dict[str, Any] = {
         "__name__": MODULE_NAME,
@@ -91,10 +96,11 @@ def make_builtins(print_: Callable[..., None], import_: Callable[..., object]) -
     """The builtins of one load: a new dict, so that no load can change another's.
 
     >>> sorted(set(make_builtins(print, print)) - ALLOWED_BUILTINS)
-    ['__build_class__', '__import__']
+    ['<own instance>', '<own>', '<shown each>', '<shown>', '__build_class__', '__import__']
     """
     allowed = {name: getattr(builtins, name) for name in ALLOWED_BUILTINS}
-    return {**allowed, "print": print_, "__build_class__": builtins.__build_class__, "__import__": import_}
+    own = {"print": print_, "__build_class__": build_class, "__import__": import_}
+    return {**allowed, **GUARDED_BUILTINS, **own}
 
 
 # -- modules --
@@ -134,6 +140,8 @@ def make_importer() -> Callable[..., object]:
         found = proxies.get(name) if type(name) is str and level == 0 else None
         if found is None and fromlist and level == 0:
             found = only_from.get(name)
+        if found is None and type(fromlist) is list and name in _IMPORTED_BY_C:
+            return Proxy()
         if found is None:
             raise ImportError("this module cannot be imported")
         return found
@@ -144,41 +152,8 @@ def make_importer() -> Callable[..., object]:
 def _proxy(name: str, exports: Iterable[str]) -> Proxy:
     source = _SOURCES[name]
     values = {export: getattr(source, export) for export in exports}
-    values.update({export: made for export, made in _REPLACED.items() if export in values})
+    values.update({export: REPLACED[full] for export in values if (full := f"{name}.{export}") in REPLACED})
     return Proxy(**values)
-
-
-def namedtuple(
-    typename: str,
-    field_names: str | Iterable[str],
-    *,
-    rename: bool = False,
-    defaults: Iterable[object] | None = None,
-) -> type:
-    """``collections.namedtuple``, which writes code from its arguments: names are checked and counted first.
-
-    Raises:
-        ValueError: too many names.
-    """
-    names = field_names.replace(",", " ").split() if type(field_names) is str else list(field_names)
-    _check_generated(typename, names)
-    return collections.namedtuple(typename, names, rename=rename, defaults=defaults, module=MODULE_NAME)  # noqa: PYI024 - names are only known here
-
-
-def fields(class_or_instance: Any) -> tuple[dataclasses.Field[Any], ...]:
-    """``dataclasses.fields``, as copies: the originals are shared by everybody who uses the class."""
-    return tuple(copy.copy(one) for one in dataclasses.fields(class_or_instance))
-
-
-_REPLACED: Final[Mapping[str, Callable[..., object]]] = {"namedtuple": namedtuple, "fields": fields}
-
-
-def _check_generated(typename: object, names: Sequence[object]) -> None:
-    if len(names) > _MAX_GENERATED_NAMES:
-        raise ValueError(f"a generated class takes at most {_MAX_GENERATED_NAMES} names")
-    for name in (typename, *names):
-        if type(name) is not str or not name.isidentifier() or not name.isascii() or name.startswith("_"):
-            raise ValueError("names of generated classes are plain words that start with a letter")
 
 
 # -- strategies and their output --
@@ -202,6 +177,8 @@ class _Printer:
         del end, flush  # a log has lines and no buffer
         if file is not None:
             raise TypeError("print writes to the log only")
+        if not (sep is None or type(sep) is str):
+            raise TypeError("sep is a text")
         text = (" " if sep is None else sep).join(map(str, values))
         if self.owner is not None and isinstance(self.owner._desk, Desk):  # noqa: SLF001 - is it seated yet?
             Strategy.log(self.owner, text)
@@ -218,34 +195,26 @@ def _fresh_strategy(printer: _Printer) -> type[Strategy]:
             printer.owner = made
         return made
 
-    return type("Strategy", (Strategy,), {"__new__": make, "__module__": MODULE_NAME, "__doc__": Strategy.__doc__})
+    return type(
+        "Strategy", (Strategy, Instance), {"__new__": make, "__module__": MODULE_NAME, "__doc__": Strategy.__doc__}
+    )
 
 
 # -- what all loads of a process share --
 
 
 def prepare_process() -> None:
-    """Make the standard library fit for candidates, for the whole process. For the cage's zygote, before any load.
+    """Make the process fit for candidates. For the cage's zygote, before any load.
 
-    Takes away what evaluates text in ``typing`` and the one source of chance in ``statistics``, checks the names from
-    which ``Enum(...)`` makes classes, keeps the words of the API's errors as they are, and gives ``dataclass`` the
-    module in which it looks up what an annotation in quotes means.
+    Tames the standard library, keeps the words of the API's errors as they are, gives the engine's objects texts without
+    addresses, and freezes the one open dict of the bar's class.
     """
-    for holder, name in ((statistics.NormalDist, "samples"), (typing.ForwardRef, "_evaluate")):
-        if name in vars(holder):
-            delattr(holder, name)
-    _guard_enum()
+    tame_library()
     sys.addaudithook(_refuse_to_quote)
     StrategyError.__setattr__ = _set_once  # type: ignore[method-assign, assignment]  # for this process only
-    home = types.ModuleType(MODULE_NAME)
-    home.__dict__.update(
-        typing=typing,
-        dataclasses=dataclasses,
-        ClassVar=typing.ClassVar,
-        InitVar=dataclasses.InitVar,
-        KW_ONLY=dataclasses.KW_ONLY,
-    )
-    sys.modules[MODULE_NAME] = home
+    for kind in (Strategy, Series, Clock, MessageBus):
+        kind.__repr__ = Instance.__repr__  # type: ignore[assignment]  # same
+    Bar._field_defaults = types.MappingProxyType({})  # type: ignore[assignment]  # same
 
 
 def _refuse_to_quote(event: str, arguments: tuple[object, ...]) -> None:
@@ -261,32 +230,17 @@ def _set_once(error: StrategyError, name: str, value: object) -> None:
     vars(error)[name] = value
 
 
-def _guard_enum() -> None:
-    """``Enum("Name", names)`` defines class attributes from text: hooks among them are refused."""
-    original = enum.EnumType._create_  # type: ignore[attr-defined]  # not in the stubs
-    if getattr(original, "is_guarded", False):
-        return
-
-    def _create_(cls: Any, class_name: Any, names: Any, **options: Any) -> Any:
-        if type(names) is str:
-            names = names.replace(",", " ").split()
-        members = list(names.items()) if isinstance(names, dict) else list(names or ())
-        _check_generated(class_name, [member if type(member) is str else member[0] for member in members])
-        options.update(module=MODULE_NAME, qualname=None)
-        return original(cls, class_name, members, **options)
-
-    _create_.is_guarded = True  # type: ignore[attr-defined]  # so that a second call changes nothing
-    enum.EnumType._create_ = _create_  # type: ignore[attr-defined]  # same
-
-
 def shared_values() -> tuple[object, ...]:
     """Everything with attributes of its own that candidates share with the engine or with the next load."""
     values = list(INJECTED.values())
     for name, source in _SOURCES.items():
         exports = EXPORTS.get(name) or FROM_ONLY_EXPORTS[name]
         values += [getattr(source, export) for export in exports]
-    values += [*Side, *OrderType]
-    values += [*_REPLACED.values(), StrategyError]
+    values += [*Side, *OrderType, *REPLACED.values(), StrategyError, Series, OpenOrder]
+    # Functions have attributes too: those in classes, and behind classmethods and properties.
+    for value in list(values):
+        if isinstance(value, type):
+            values += [getattr(held, "__func__", held) for held in vars(value).values() if callable(held)]
     return tuple({id(value): value for value in values if hasattr(value, "__dict__")}.values())
 
 

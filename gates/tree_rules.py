@@ -12,6 +12,7 @@ import string
 from typing import TYPE_CHECKING, Final
 
 from gates import allowed
+from gates.reading import is_restricted
 from gates.scopes import ScopeKind
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def dunder_names(reading: Reading) -> Iterator[Finding]:
                 if not isinstance(name, str) or field == "type_comment" or not is_hook(name):
                     continue
                 if not _is_allowed_hook(reading, node, name):
-                    yield reading.finding("dunder-name", f"the name {_shown(name)}", node)
+                    hint = allowed.NAME_OF_MODULE_HINT if name == "__name__" else None
+                    yield reading.finding("dunder-name", f"the name {_shown(name)}", node, hint)
 
 
 def is_hook(name: str) -> bool:
@@ -131,6 +133,8 @@ def bindings(reading: Reading) -> Iterator[Finding]:
             yield reading.finding("rebinding", f"the injected name {name} gets another meaning", node)
         elif name in allowed.PRIVATE_NAMES_OF_STRATEGY and scope.kind is ScopeKind.CLASS:
             yield reading.finding("rebinding", f"{name} belongs to Strategy", node)
+        elif name in allowed.CLASS_HOOKS and scope.kind is ScopeKind.CLASS:
+            yield reading.finding("rebinding", f"the standard library listens to {name} in a class", node)
         elif name in decorators and not is_import and scope.kind is ScopeKind.MODULE:
             yield reading.finding("rebinding", f"the decorator {name} gets another meaning", node)
 
@@ -144,9 +148,10 @@ def imports(reading: Reading) -> Iterator[Finding]:
             yield reading.finding("import-form", "an import inside a class", node)
         if isinstance(node, ast.Import):
             yield from _plain_imports(reading, node)
+            yield from _aliases(reading, [alias for alias in node.names if alias.name in allowed.EXPORTS])
         else:
             yield from _from_imports(reading, node)
-        yield from _aliases(reading, node.names)
+            yield from _aliases(reading, node.names)
 
 
 def _plain_imports(reading: Reading, node: ast.Import) -> Iterator[Finding]:
@@ -156,7 +161,8 @@ def _plain_imports(reading: Reading, node: ast.Import) -> Iterator[Finding]:
         if alias.name.partition(".")[0] in allowed.EXPORTS:
             yield reading.finding("import-form", f"import of {_shown(alias.name)}", alias)
         else:
-            yield reading.finding("import-not-allowed", f"import of {_shown(alias.name)}", alias)
+            hint = allowed.MODULE_HINTS.get(alias.name.partition(".")[0])
+            yield reading.finding("import-not-allowed", f"import of {_shown(alias.name)}", alias, hint)
 
 
 def _from_imports(reading: Reading, node: ast.ImportFrom) -> Iterator[Finding]:
@@ -168,7 +174,8 @@ def _from_imports(reading: Reading, node: ast.ImportFrom) -> Iterator[Finding]:
     if exports is None:
         is_inside = module.partition(".")[0] in allowed.EXPORTS
         rule = "import-form" if is_inside else "import-not-allowed"
-        yield reading.finding(rule, f"import of {_shown(module)}", node)
+        hint = None if is_inside else allowed.MODULE_HINTS.get(module.partition(".")[0])
+        yield reading.finding(rule, f"import of {_shown(module)}", node, hint)
         return
     for alias in node.names:
         if alias.name == "*":
@@ -207,6 +214,8 @@ def attributes(reading: Reading) -> Iterator[Finding]:
             continue
         if node.attr.startswith("_"):
             yield from _private_attribute(reading, node)
+        elif is_restricted(node.attr) and _is_own_attribute(reading, node):
+            continue
         elif node.attr in allowed.FORBIDDEN_ATTRIBUTES:
             if not _is_plain_format(reading, node):
                 why = allowed.FORBIDDEN_ATTRIBUTES[node.attr]
@@ -237,6 +246,11 @@ def _private_attribute(reading: Reading, node: ast.Attribute) -> Iterator[Findin
         yield reading.finding("private-attribute", message, node, "set it in __init__ or on_start, or correct its name")
 
 
+def _is_own_attribute(reading: Reading, node: ast.Attribute) -> bool:
+    """An attribute of self that the file itself gives a meaning to: an ordinary word there, whatever it is elsewhere."""
+    return node.attr in reading.own_attributes and reading.is_own_self(node.value)
+
+
 def _is_own_clock(reading: Reading, node: ast.Attribute) -> bool:
     """``self.clock.now``, or a ``self.now`` that the class itself defines."""
     if reading.is_own_self(node.value):
@@ -252,14 +266,15 @@ def _is_bus(node: ast.expr) -> bool:
 def _is_plain_format(reading: Reading, node: ast.Attribute) -> bool:
     """``"{} {name:.2f}".format(...)``: called at once, on a text in sight, whose fields name values only."""
     parent = reading.parent(node)
-    return (
-        node.attr == "format"
-        and isinstance(parent, ast.Call)
-        and parent.func is node
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-        and has_plain_fields(node.value.value)
-    )
+    if not (node.attr == "format" and isinstance(parent, ast.Call) and parent.func is node):
+        return False
+    holder = node.value
+    template: object = None
+    if isinstance(holder, ast.Constant):
+        template = holder.value
+    elif isinstance(holder, ast.Name):
+        template = reading.constant(holder)
+    return isinstance(template, str) and has_plain_fields(template)
 
 
 def has_plain_fields(template: str, *, nested: bool = True) -> bool:
@@ -323,7 +338,7 @@ def stores(reading: Reading) -> Iterator[Finding]:
     for node in reading.nodes:
         if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
             continue
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del) and not _is_own_attribute(reading, node):
             yield reading.finding("foreign-store", f"del of the attribute {_shown(node.attr)}", node, "set it to None")
         elif isinstance(node, ast.Attribute) and reading.is_own_self(node.value):
             yield from _engine_store(reading, node)
@@ -351,6 +366,8 @@ def _foreign(reading: Reading, target: ast.Attribute | ast.Subscript) -> str | N
         return f"a change to the module {root.id}"
     if root.id in allowed.INJECTED_NAMES or root.id in reading.imported:
         return f"a change to {root.id}"
+    if _is_class_data(reading, target):
+        return None
     if root.id in reading.classes or reading.is_first_parameter_of_classmethod(root):
         return f"a change to the class {root.id}"
     inner = attributes_[:-1] if isinstance(target, ast.Attribute) else attributes_
@@ -363,14 +380,25 @@ def _foreign(reading: Reading, target: ast.Attribute | ast.Subscript) -> str | N
     return None
 
 
+def _is_class_data(reading: Reading, target: ast.Attribute | ast.Subscript) -> bool:
+    """``Name.count = ...`` on a class of the file whose body gives ``count`` a value. Classes are made anew by each load."""
+    if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
+        return False
+    return target.attr not in allowed.READ_ONLY_STATE and target.attr in reading.class_data(target.value.id)
+
+
 def classes(reading: Reading) -> Iterator[Finding]:
     """Bases from the list, no keywords."""
     for node in reading.nodes:
         if not isinstance(node, ast.ClassDef):
             continue
         for base in node.bases:
+            is_own = (
+                reading.is_generic_class_of_file(base.value.id)
+                if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Name)
+                else isinstance(base, ast.Name) and reading.is_class_of_file(base.id)
+            )
             name = base.value if isinstance(base, ast.Subscript) else base
-            is_own = isinstance(name, ast.Name) and name.id in reading.classes
             if not is_own and reading.full_name(name) not in allowed.CLASS_BASES:
                 yield reading.finding("class-base", f"class {node.name} inherits from something not on the list", base)
         for keyword in node.keywords:
@@ -378,7 +406,11 @@ def classes(reading: Reading) -> Iterator[Finding]:
 
 
 def decorators(reading: Reading) -> Iterator[Finding]:
-    """Decorators from the list; ``dataclass`` may take constant options."""
+    """Few decorators, and from the list; ``dataclass`` may take constant options."""
+    for node in reading.nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and len(node.decorator_list) > allowed.MAX_DECORATORS:
+            message = f"more than {allowed.MAX_DECORATORS} decorators"
+            yield reading.finding("decorator", message, node, "remove those that change nothing")
     for decorator in _decorators(reading):
         name = reading.full_name(_called(decorator))
         is_fine = name in allowed.DECORATORS

@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -41,7 +40,6 @@ from evolution.calibration import (
 )
 from evolution.census import TrialCensus
 from evolution.pool import (
-    CageRunner,
     Entered,
     LookFailed,
     LookPolicy,
@@ -49,6 +47,7 @@ from evolution.pool import (
     Promoted,
     SegmentFigures,
     admission_bars,
+    open_runner,
 )
 from evolution.pool.segment import run_segment
 from evolution.report import best_trials
@@ -60,7 +59,6 @@ from flows.night import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch
-from gates import open_gate_cage
 from runtime.market import open_vault
 from runtime.market.builtin import find_builtin
 from runtime.market.catalog import Source
@@ -68,7 +66,7 @@ from runtime.market.registration import Wanted, add
 from runtime.store import open_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from evolution.pool import AdmissionCard, PoolEntry
     from evolution.trial import Trial
@@ -92,6 +90,8 @@ class Task(NamedTuple):
     half_life: float
     alpha: float
     is_exhaustive: bool
+    finalists: int
+    """Most candidates that come to admission."""
     template: str
     """A home with a migrated, empty store."""
 
@@ -117,7 +117,7 @@ def run_night(task: Task) -> NightRecord:
         source = Source(kind="file", sha256="0" * 64)
         add(Wanted(bars=make_bars(task), source=source, label="synthetic", name=SET, stem=SET), home)
         seed = int(np.random.default_rng([task.seed, task.number]).integers(2**31))
-        settings = Settings.model_validate({"data": SET, "workers": 1})
+        settings = Settings.model_validate({"data": SET, "workers": 1, "search": {"admissions": task.finalists}})
         order = Order(
             data=SET,
             generations=task.generations,
@@ -158,8 +158,7 @@ def _admit(night: Night, *, is_exhaustive: bool) -> list[tuple[Trial, AdmissionC
     finalists = night.finalists()
     if not finalists:
         return []
-    with opening.gate_cage(admission_bars(night.dataset), settings.cage) as cage:
-        runner = CageRunner(cage=cage, limits=settings.cage_limits())
+    with opening.runner(admission_bars(night.dataset), settings.cage, settings.cage_limits()) as runner:
         for trial in finalists:
             verdict = night.pool.consider(
                 trial, dataset=night.dataset, runner=runner, config=settings.run_config(), is_exhaustive=is_exhaustive
@@ -185,16 +184,10 @@ def _promote(night: Night, home: Path, task: Task) -> str:
         binding=entry.binding,
         config=night.settings.run_config(),
         open_vault=lambda: open_vault(SET, home),
-        open_runner=_open_runner,
+        open_runner=open_runner,
         policy=LookPolicy(alpha=task.alpha, budget=max(task.alpha, 0.05)),
     )
     return "promoted" if isinstance(outcome, Promoted) else "failed" if isinstance(outcome, LookFailed) else "refused"
-
-
-@contextmanager
-def _open_runner(bars: Mapping[str, Bars]) -> Iterator[CageRunner]:
-    with open_gate_cage(bars) as cage:
-        yield CageRunner(cage=cage)
 
 
 def _validation_psr(entry: PoolEntry) -> float:
@@ -212,7 +205,7 @@ def _finalists(
     figures: dict[str, SegmentFigures] = {}
     if is_exhaustive and cards:
         vault = open_vault(SET, home)
-        with _open_runner(vault.bars) as runner:
+        with open_runner(vault.bars) as runner:
             for trial, _ in cards:
                 found = run_segment(
                     runner, trial.candidate.source, vault.bars, vault.cells, night.settings.run_config()
@@ -256,6 +249,7 @@ def plan(arguments: argparse.Namespace, template: str) -> tuple[list[Task], dict
     common = {
         "seed": arguments.seed,
         "is_exhaustive": not arguments.quick,
+        "finalists": arguments.finalists,
         "population": arguments.population,
         "years": arguments.years,
         "half_life": arguments.half_life,
@@ -394,6 +388,7 @@ def main(words: list[str] | None = None) -> int:
         "--planted-generations", type=int, default=5, help="of a planted night: an edge is found sooner"
     )
     parser.add_argument("--population", type=int, default=25)
+    parser.add_argument("--finalists", type=int, default=10, help="most candidates of a night that come to admission")
     parser.add_argument("--years", type=float, default=3.0, help="length of the vault")
     parser.add_argument(
         "--half-life", type=float, default=20.0, help="bars after which half of a planted drift is left"

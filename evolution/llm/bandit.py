@@ -17,13 +17,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from evolution.llm.background import score_of
-from evolution.llm.budget import Charge
 from evolution.search import derived_seed
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evolution.llm.budget import Charge
     from evolution.search import Proposal
     from evolution.trial import Trial
 

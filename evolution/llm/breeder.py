@@ -123,7 +123,7 @@ class LlmBreeder:
         scratch_share: Share of mutations that are asked for without a parent (0..1).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - it joins what a run has open
         self,
         client: LlmClient,
         profile: LlmProfile,

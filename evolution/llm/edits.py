@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.llm.parse import Flaw, Unreadable
@@ -55,7 +56,7 @@ def apply_edits(shown: str, block: str) -> str | Unreadable:
             return found
         places.append(found)
     places.sort(key=lambda place: place.start)
-    for before, after in zip(places, places[1:], strict=False):
+    for before, after in pairwise(places):
         if after.start < before.stop:
             return _broken_form(f"two sections change line {after.start + 1}")
     for place in reversed(places):

@@ -180,11 +180,11 @@ class ReplayLedger:
             reason=f"run {self._run_id} has no stored end of question {request.ordinal} for {request.subject}",
         )
 
-    def arrived(self, number: int, answer: Reply | Broken, *, elapsed_s: float) -> None:
+    def arrived(self, number: int, answer: Reply | Broken, *, elapsed_s: float) -> None:  # noqa: ARG002 - its shape
         """Never called: nothing is sent."""
         raise AssertionError("a replay sends nothing")
 
-    def settle(self, number: int, call: Call, outcome: Outcome) -> None:
+    def settle(self, number: int, call: Call, outcome: Outcome) -> None:  # noqa: ARG002 - its shape
         """Never called: nothing is sent."""
         raise AssertionError("a replay sends nothing")
 

@@ -119,7 +119,7 @@ class Team:
         hang_up: Ends the calls under way.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - it joins what a run has open
         self,
         breeders: Sequence[LlmBreeder],
         *,

@@ -4,7 +4,7 @@
 ``NotAdmitted`` with the ``AdmissionCard``. ``Pool.promote`` spends one counted look at the vault on one entry
 (``evolution.pool.promotion``, ``evolution.pool.looks``), ``rescore`` one more on newer bars; ``decline`` and ``retire`` need no
 look. Every decision of a person (``Pool.people``) stands in a hash-chained, signed log that ``Pool.verify_chain`` follows. ``entry_document`` and its neighbours in
-``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` runs sources in a gate cage.
+``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` (``open_runner``) runs sources in cages.
 """
 
 from evolution.pool.admission import CHECKS, AdmissionLimits, is_admitted
@@ -23,7 +23,7 @@ from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, P
 from evolution.pool.looks import LookPolicy
 from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer
 from evolution.pool.promotion import Faded, Held, LookFailed, Promoted, Promotion, PromotionRefused, Rescore
-from evolution.pool.runner import CageRunner
+from evolution.pool.runner import CageRunner, open_runner
 from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure, SegmentFigures
 from evolution.pool.store import (
     AlreadyIn,
@@ -85,6 +85,7 @@ __all__ = [
     "funnel_document",
     "is_admitted",
     "listing_document",
+    "open_runner",
     "run_document",
     "trial_document",
 ]

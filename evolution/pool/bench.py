@@ -11,7 +11,8 @@ import numpy as np
 from evolution.interval import BarInterval, intervals_of
 from evolution.pool.admission import Variants
 from evolution.pool.perturbation import neighbours_of
-from evolution.pool.segment import Measured, SegmentFigures, measure_segment, run_segment
+from evolution.pool.proof import prove_trial
+from evolution.pool.segment import Measured, SegmentFigures, measure_segment, prove_segment, run_segment
 from fitness.stress import jitter_bars
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from evolution.census import Census, TrialCensus
     from evolution.pool.admission import ReadPermit
     from evolution.pool.entry import Binding
+    from evolution.pool.proof import Proof
     from evolution.pool.readings import ValidationReads
     from evolution.pool.segment import Runner, Segment, SegmentFailure
     from evolution.trial import Trial
@@ -87,6 +89,10 @@ class CandidateBench:
         ]
         return self._variants(versions)
 
+    def proof(self) -> Proof | SegmentFailure:
+        """On the train cells."""
+        return prove_trial(self.trial, self.runner, self.dataset.bars, self.dataset.train_cells(), self.config)
+
     def permit(self) -> ReadPermit:
         """From the ledger of validation reads."""
         return self.reads.permit(self.trial.candidate, self._intervals(), self.binding)
@@ -98,7 +104,7 @@ class CandidateBench:
         if known is not None:
             return known
         cells = self.dataset.validation_cells()
-        found = run_segment(self.runner, candidate.source, self.dataset.bars, cells, self.config)
+        found = prove_segment(self.runner, candidate.source, self.dataset.bars, cells, self.config)
         return self.reads.record(candidate, intervals, self.binding, found)
 
     @property

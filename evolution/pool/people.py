@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from evolution.pool.keys import name_key
-from evolution.tables import DecisionRow, PersonRow
+from evolution.tables import PersonRow
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
@@ -149,9 +149,8 @@ def authorise(session: Session, by: str, signer: Signer | None) -> Authority | N
         return NoAuthority(reason=f"{person.name} has a signing key: this decision needs its passphrase")
     if person is None:
         return Authority(name=by, attestation=Attestation.FIRST_USE)
-    query = select(col(DecisionRow.number)).where(col(DecisionRow.by) == person.name).limit(1)
-    is_first = session.execute(query).first() is None
-    return Authority(name=person.name, attestation=Attestation.FIRST_USE if is_first else Attestation.UNSIGNED)
+    # Without a key, somebody is only known from deciding before.
+    return Authority(name=person.name, attestation=Attestation.UNSIGNED)
 
 
 def enrol_unsigned(session: Session, name: str, at: datetime) -> None:

@@ -22,7 +22,7 @@ from sqlmodel import col
 from evolution.pool import decisions
 from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
 from evolution.pool.looks import NoBudget, begin_look, cells_of_look, later_cells, plan_look, read_looks, settle_look
-from evolution.pool.segment import Runner, SegmentFailure, SegmentFigures, run_segment
+from evolution.pool.segment import Runner, SegmentFailure, SegmentFigures, prove_segment
 from evolution.tables import DecisionRow, PoolEntryRow
 from runtime.store import writing
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 VaultOpener = Callable[[], "Vault"]
 """Opens the vault of the entry's data set. Handed in, so that nothing in the search can reach one."""
 RunnerOpener = Callable[[Mapping[str, "Bars"]], AbstractContextManager[Runner]]
-"""Opens a runner whose cage holds these bars, and closes it afterwards."""
+"""Opens a runner for these bars, and closes it afterwards. A look is a proof run: no cage needs to hold them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +207,7 @@ def _take(  # noqa: PLR0913 - a look is bound to all of this
             begun = begin(session, entry, vault, request, now())
         if isinstance(begun, PromotionRefused):
             return begun
-        segment = run_segment(runner, entry.source, vault.bars, begun.cells, config)
+        segment = prove_segment(runner, entry.source, vault.bars, begun.cells, config)
     if isinstance(segment, SegmentFailure) and not segment.is_repeatable:
         return PromotionRefused(
             reason=f"the run on the vault was stopped ({segment.reason}); look {begun.look.number} is charged, and "

@@ -1,15 +1,16 @@
-"""``CageRunner``: runs sources for admission and promotion in a gate cage, exactly as the search runs its trials."""
+"""``CageRunner``: runs sources for admission and promotion: in a gate cage, exactly as the search runs its trials, and proven."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evolution.pool.segment import BenchRun
-from runtime.cage import CageLimits
+from runtime.cage import CageLimits, CageMode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evolution.evaluate import CellBench
     from runtime.cage import Cage
@@ -23,6 +24,8 @@ class CageRunner:
     """A ``Runner`` over an open cage that was loaded with the bars it will be asked to run on."""
 
     cage: Cage
+    proof_cage: Cage
+    """From ``gates.open_proof_cage``: holds no bars."""
     limits: CageLimits = field(default_factory=CageLimits)
     _benches: dict[tuple[object, ...], CellBench] = field(default_factory=dict, init=False, repr=False, compare=False)
     """By bars, cells and configuration: buy and hold is run once for all candidates and neighbours."""
@@ -31,13 +34,51 @@ class CageRunner:
         self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
     ) -> BenchRun:
         """Gates one to three, then all cells in one caged child."""
+        from evolution.evaluate import CageEvaluator  # noqa: PLC0415 - see ``_bench``
+
+        bench = self._bench(bars, cells, config)
+        evaluator = CageEvaluator(cage=self.cage, bench=bench, limits=self.limits)
+        return BenchRun(cells=bench.cells, evaluation=evaluator.evaluate(source))
+
+    def prove(
+        self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+    ) -> BenchRun:
+        """Each cell bar by bar, with the books in this process."""
+        from gates import prove  # noqa: PLC0415 - see ``_bench``
+
+        bench = self._bench(bars, cells, config)
+        evaluation = prove(source, self.proof_cage, bars, bench.jobs, config, limits=self.limits)
+        return BenchRun(cells=bench.cells, evaluation=evaluation)
+
+    def _bench(self, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig) -> CellBench:
         # The gates and the kernel are needed to run something; whoever lists the pool should not wait for them.
-        from evolution.evaluate import CageEvaluator, CellBench  # noqa: PLC0415 - see above
+        from evolution.evaluate import CellBench  # noqa: PLC0415 - see above
 
         key = (config, *((cell, bars[cell.symbol].sha256) for cell in cells))
         bench = self._benches.get(key)
         if bench is None:
             # Two threads may build the same one at the same time; they are equal, and either may stay.
             bench = self._benches[key] = CellBench.build(bars, cells, config)
-        evaluator = CageEvaluator(cage=self.cage, bench=bench, limits=self.limits)
-        return BenchRun(cells=bench.cells, evaluation=evaluator.evaluate(source))
+        return bench
+
+
+@contextmanager
+def open_runner(
+    bars: Mapping[str, Bars], *, mode: CageMode = CageMode.FULL, limits: CageLimits | None = None
+) -> Iterator[CageRunner]:
+    """A runner with both its cages, closed at the end.
+
+    Args:
+        bars: for fast runs; proof runs take theirs from the caller.
+        mode: of both cages.
+        limits: of each child.
+
+    Raises:
+        CageUnavailable: a required layer does not hold on this machine.
+        CageError: a zygote could not be started.
+    """
+    # Whoever lists the pool should not wait for the gates.
+    from gates import open_gate_cage, open_proof_cage  # noqa: PLC0415 - see above
+
+    with open_gate_cage(bars, mode=mode) as cage, open_proof_cage(mode=mode) as proof_cage:
+        yield CageRunner(cage=cage, proof_cage=proof_cage, limits=limits or CageLimits())

@@ -50,6 +50,12 @@ class Runner(Protocol):
         """Gates first; if they admit the source, one run per cell, the warm-up rows before it not traded."""
         ...
 
+    def prove(
+        self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+    ) -> BenchRun:
+        """The same runs of a source that the gates have admitted, in a way in which it can neither look ahead nor forge."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentFigures:
@@ -103,12 +109,28 @@ def measure_segment(
     runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
 ) -> Measured | SegmentFailure:
     """Run a source on a segment, measure it, and keep its returns."""
-    run = runner.run(source, bars, cells, config)
-    failure = _failure(run, expected=len(cells))
+    return _measured_or_failed(runner.run(source, bars, cells, config), expected=len(cells))
+
+
+def prove_segment(
+    runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+) -> Segment:
+    """``run_segment`` with proof runs: the figures rest on nothing that the source's process says of itself."""
+    found = _measured_or_failed(runner.prove(source, bars, cells, config), expected=len(cells))
+    return found.figures if isinstance(found, Measured) else found
+
+
+def _measured_or_failed(run: BenchRun, *, expected: int) -> Measured | SegmentFailure:
+    failure = failure_of_run(run, expected=expected)
     return _measured(run) if failure is None else failure
 
 
-def _failure(run: BenchRun, *, expected: int) -> SegmentFailure | None:
+def failure_of_run(run: BenchRun, *, expected: int) -> SegmentFailure | None:
+    """Why a run cannot be measured; None when it can.
+
+    Raises:
+        ValueError: the runner gave other reports than were asked for.
+    """
     evaluation = run.evaluation
     verdict, outcome = evaluation.verdict, evaluation.outcome
     if isinstance(verdict, Rejected):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,8 @@ from flows.output import figure, plain, print_json, table
 from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
@@ -228,15 +228,14 @@ def _looker(
     take: Callable[..., Promotion | Rescore], entry: PoolEntry, settings: Settings, home: Path
 ) -> Callable[..., Promotion | Rescore]:
     """A look with everything that it is bound to; who asks is still open."""
-    from evolution.pool import Binding, CageRunner
+    from evolution.pool import Binding
     from flows.identity import config_hash
-    from flows.opening import dataset, gate_cage, vault
+    from flows.opening import dataset, runner, vault
     from runtime.version import ENGINE_VERSION
 
-    @contextmanager
-    def open_runner(bars: Mapping[str, Bars]) -> Iterator[CageRunner]:
-        with gate_cage(bars, settings.cage) as cage:
-            yield CageRunner(cage=cage, limits=settings.cage_limits())
+    def open_runner(_vault: Mapping[str, Bars]) -> AbstractContextManager[CageRunner]:
+        # A look is a proof run: its bars stay in this process, and no cage holds any.
+        return runner({}, settings.cage, settings.cage_limits())
 
     name = entry.binding.dataset
     binding = Binding(

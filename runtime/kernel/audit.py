@@ -1,283 +1,140 @@
-"""The books of a claimed run, done again: a report is accepted only if the bars and the fills explain all of it.
+"""A claimed run, done again: a child reports what was asked for, and the books are made here.
 
-What this proves: every fill lies inside its bar and after the first decision, costs what it must, is covered by cash
-or margin, and the equity curve, the position and the trades follow from the fills. What it cannot prove: that the
-strategy would have asked for these fills without seeing the future. The proof run is for that.
+The order log of a run holds every request with every digit. It is fed, row by row and without the strategy, to the
+same session, venue and books as in the child (``runtime.kernel.logged``), so that fills, costs, trades, refusals and
+the equity curve are figures of this process. A child can forge its requests and nothing else; what it says that its own
+books came to must be the same, or the two have not run the same thing.
+
+What this cannot prove: that the strategy would have asked for this without seeing the future. The proof run is for that.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import pairwise
+import hashlib
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
-from runtime.kernel.costs import fee_of, fee_within
-from runtime.kernel.equity import mark
-from runtime.kernel.portfolio import Mark, Portfolio
-from runtime.kernel.report import AccountKind, Failure, OrderEntry, Refusal, RunEnd, RunReport, Trade
-from runtime.model import Fill, Side
+from runtime.kernel.logged import Course, LoggedHost
+from runtime.kernel.report import RunEnd
+from runtime.kernel.session import RunLimits, Session
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from runtime.kernel.report import RunConfig
+    from runtime.kernel.report import RunConfig, RunReport
     from runtime.market.bars import Bars
+    from runtime.model import Bar
 
-# Two ways of adding up the same run differ by rounding only.
-_TOLERANCE = 1e-9
-
-EXIT_REASONS = frozenset({"signal", "stop_loss", "take_profit", "trail", "ruin", "margin"})
+# An account beyond this many times its starting cash, either way, is no result: ratios of it round to nothing.
+_MOST = 1e15
 
 
 class ReportError(Exception):
     """Bytes that claim to be a report are not one, or claim what the bars do not allow. Treat the run as broken."""
 
 
-class FillClaim(NamedTuple):
-    """A fill as sent."""
-
-    row: int
-    side: Side
-    quantity: float
-    price: float
-    fee: float
-    tag: str
-    order_id: int
-
-
-class TradeClaim(NamedTuple):
-    """What cannot be computed from the fills alone."""
-
-    mae: float
-    mfe: float
-    exit_reason: str
-
-
-class RefusalClaim(NamedTuple):
-    """A refusal as sent."""
-
-    row: int
-    reason: str
-    order_id: int
-
-
 class ReportClaim(NamedTuple):
     """A report as sent: well-formed, not believed yet."""
 
-    end: RunEnd
-    failure: Failure | None
-    first_tradable_bar: int | None
-    equity: NDArray[np.float64]
-    position: NDArray[np.float64]
-    fills: tuple[FillClaim, ...]
-    trades: tuple[TradeClaim, ...]
-    refused: tuple[RefusalClaim, ...]
+    course: Course
     refused_count: int
-    open_orders: int
-    order_log: tuple[OrderEntry, ...]
-    log: tuple[str, ...]
-    ruined: bool
+    books: str
+    """``books_digest`` of the child's own report."""
 
 
-def audited(claim: ReportClaim, bars: Bars, config: RunConfig) -> RunReport:
-    """The report, if everything in it can be explained.
+def books_digest(report: RunReport) -> str:
+    """Hex sha256 of all that came of the orders: fills, refusals, trades, positions and equity, bit for bit."""
+    digest = hashlib.sha256(f"books/1 {report.refused_count} {report.open_orders} {report.ruined}".encode())
+    for fill in report.fills:
+        digest.update(
+            f"{int(fill.ts.timestamp())} {fill.side.value} {fill.quantity!r} {fill.price!r} {fill.fee!r}\n".encode()
+        )
+    for array in (report.position, report.equity):
+        digest.update(array.astype("<f8").tobytes())
+    return digest.hexdigest()
+
+
+def audited(
+    claim: ReportClaim,
+    bars: Bars,
+    config: RunConfig,
+    *,
+    rows: Sequence[Bar] | None = None,
+    limits: RunLimits | None = None,
+) -> RunReport:
+    """The report of the claimed run, made here.
+
+    Args:
+        claim: what a child sent.
+        bars: the bars of the run, from us.
+        config: its configuration, from us.
+        rows: ``bars.rows()``, when the caller has them already; making them costs more than the rest.
+        limits: the caps of the run.
 
     Raises:
-        ReportError: names the first thing that cannot.
+        ReportError: names the first thing that does not come out as claimed.
     """
-    _check_rows(claim, bars, config)
-    replay = _Replay(bars, config)
-    for fill in claim.fills:
-        replay.fill(fill)
-    replay.carry_to(len(bars))
-    _check_end(claim, replay, bars)
-    if claim.ruined:
-        replay.marks.append(Mark(claim.fills[-1].row, 0.0, 0.0))
-    curve = mark(replay.marks, bars.close, config.cash)
-    _check_curve("position", claim.position, curve.position, float(np.abs(curve.position).max(initial=0.0)))
-    _check_curve("equity", claim.equity, curve.equity, max(config.cash, float(np.abs(curve.equity).max())))
-    return RunReport(
-        end=claim.end,
-        failure=claim.failure,
-        first_tradable_bar=claim.first_tradable_bar,
-        equity=curve.equity,
-        position=curve.position,
-        fills=tuple(replay.fills),
-        trades=_trades(claim, replay.trades, bars),
-        refused=tuple(Refusal(ts=replay.stamp(r.row), reason=r.reason, order_id=r.order_id) for r in claim.refused),
-        refused_count=claim.refused_count,
-        open_orders=claim.open_orders,
-        order_log=claim.order_log,
-        log=claim.log,
-        ruined=claim.ruined,
-    )
+    _check_rows(claim.course, bars, config)
+    rows, limits = bars.rows() if rows is None else rows, limits or RunLimits()
+    report = _done_again(claim.course, bars, config, rows, limits)
+    early = claim.refused_count - report.refused_count
+    if 0 < early <= limits.orders_per_run:
+        report = _done_again(claim.course._replace(early_orders=early), bars, config, rows, limits)
+    _check_same(claim, report)
+    if not np.isfinite(report.equity).all() or float(np.abs(report.equity).max()) > _MOST * config.cash:
+        _refuse("an equity that is no result")
+    return report
 
 
 def _refuse(message: str) -> NoReturn:
     raise ReportError(message)
 
 
-def _check_rows(claim: ReportClaim, bars: Bars, config: RunConfig) -> None:
-    first, n = claim.first_tradable_bar, len(bars)
+def _check_rows(course: Course, bars: Bars, config: RunConfig) -> None:
+    first, last, n = course.first_tradable_bar, course.last_row, len(bars)
+    asked = [entry.row for entry in course.order_log]
     if first is not None and not config.start <= first < n:
         _refuse(f"first tradable bar {first} is outside {config.start}..{n - 1}")
-    if first is None and (claim.fills or claim.order_log):
-        _refuse("orders or fills without a tradable bar")
-    rows = [fill.row for fill in claim.fills]
-    asked = [entry.row for entry in claim.order_log]
-    for name, values in (("fills", rows), ("order log", asked), ("refusals", [r.row for r in claim.refused])):
-        if any(a > b for a, b in pairwise(values)):
-            _refuse(f"{name} out of order")
-        if values and not 0 <= values[0] <= values[-1] < n:
-            _refuse(f"{name} outside the bars")
-    if asked and asked[0] < (first or 0):
-        _refuse("an order before the first tradable bar")
-    if rows and (not asked or rows[0] < asked[0] + 1 + config.decision_delay):
-        _refuse("a fill that nobody can have asked for in time")
-    if (claim.failure is not None) is not (claim.end is RunEnd.FAILED):
+    if first is None and asked:
+        _refuse("orders without a tradable bar")
+    if last is not None and not (first or 0) <= last < n:
+        _refuse(f"last row {last} is outside {first or 0}..{n - 1}")
+    if any(a > b for a, b in pairwise(asked)):
+        _refuse("order log out of order")
+    if asked and (first is None or last is None or not first <= asked[0] <= asked[-1] <= last):
+        _refuse("an order before the first tradable bar or after the last row")
+    if (course.failure is not None) is not (course.end is RunEnd.FAILED):
         _refuse("a failure goes with a failed run, and only with one")
-    if claim.refused_count < len(claim.refused):
-        _refuse("more refusals listed than counted")
 
 
-def _check_end(claim: ReportClaim, replay: _Replay, bars: Bars) -> None:
-    if claim.ruined:
-        books = replay.books
-        if replay.is_cash or not claim.fills or books.position != 0.0 or books.cash > _TOLERANCE * replay.config.cash:
-            _refuse("ruined, but the fills leave something")
-    elif not replay.is_cash:
-        replay.check_alive(bars)
+def _done_again(course: Course, bars: Bars, config: RunConfig, rows: Sequence[Bar], limits: RunLimits) -> RunReport:
+    try:
+        host = LoggedHost(course)
+    except ValueError:
+        raise ReportError("an order log with a line that is no request") from None
+    session = Session(host, config, bars.instrument, limits)
+    if session.start() is not None:
+        first = len(rows) if course.first_tradable_bar is None else course.first_tradable_bar
+        session.warm_up(rows[:first], ())
+        session.advance(rows[first:], ())
+    return session.finish(bars.close)
 
 
-def _check_curve(name: str, claimed: NDArray[np.float64], computed: NDArray[np.float64], scale: float) -> None:
-    if claimed.shape != computed.shape:
-        _refuse(f"{name} has {len(claimed)} values, {len(computed)} expected")
-    if not np.isfinite(claimed).all():
-        _refuse(f"{name} is not finite")
-    off = np.abs(claimed - computed) > _TOLERANCE * scale
-    if off.any():
-        _refuse(f"{name} does not follow from the fills at row {int(np.argmax(off))}")
-
-
-def _trades(claim: ReportClaim, computed: list[Trade], bars: Bars) -> tuple[Trade, ...]:
-    if len(computed) != len(claim.trades):
-        _refuse(f"{len(claim.trades)} trades, {len(computed)} follow from the fills")
-    done = []
-    for number, (trade, sent) in enumerate(zip(computed, claim.trades, strict=True)):
-        if sent.exit_reason not in EXIT_REASONS:
-            _refuse("unknown exit reason")
-        if sent.exit_reason == "ruin" and not (claim.ruined and number == len(computed) - 1):
-            _refuse("an exit by ruin in a run that went on")
-        held = slice(trade.entry_row, trade.exit_row + 1)
-        down = 1.0 - float(bars.low[held].min()) / trade.entry_price
-        up = float(bars.high[held].max()) / trade.entry_price - 1.0
-        adverse, favourable = (down, up) if trade.side is Side.BUY else (up, down)
-        for name, value, bound in (
-            ("mae", sent.mae, max(adverse, trade.mae)),
-            ("mfe", sent.mfe, max(favourable, trade.mfe)),
-        ):
-            if not 0.0 <= value <= max(bound, 0.0) + _TOLERANCE:
-                _refuse(f"{name} of a trade is more than its bars allow")
-        done.append(replace(trade, mae=sent.mae, mfe=sent.mfe, exit_reason=sent.exit_reason))
-    return tuple(done)
-
-
-class _Replay:
-    """The books of the claimed fills."""
-
-    def __init__(self, bars: Bars, config: RunConfig) -> None:
-        self.config = config
-        self.instrument = bars.instrument
-        self.is_cash = config.account is AccountKind.CASH
-        self.books = Portfolio(config.cash)
-        self.marks = [Mark(0, config.cash, 0.0)]
-        self.trades: list[Trade] = []
-        self.fills: list[Fill] = []
-        self.fill_rows: set[int] = set()
-        self._ts = bars.ts.tolist()
-        self._low, self._high, self._close = bars.low.tolist(), bars.high.tolist(), bars.close.tolist()
-        self._row = 0
-        borrow = 0.0 if self.is_cash else bars.instrument.borrow_bps_per_year
-        self._borrow = borrow / 10_000.0 / bars.instrument.bars_per_year
-
-    def stamp(self, row: int) -> datetime:
-        """Open of a bar."""
-        return datetime.fromtimestamp(self._ts[row], UTC)
-
-    def carry_to(self, row: int) -> None:
-        """Charge what holding costs at the closes before ``row``."""
-        if self._borrow and self.books.position < 0.0:
-            for held in range(self._row, row):
-                self.books.charge(-self.books.position * self._close[held] * self._borrow)
-                self.marks.append(Mark(held, self.books.cash, self.books.position))
-        self._row = row
-
-    def fill(self, claim: FillClaim) -> None:
-        """Check a fill and book it."""
-        self.carry_to(claim.row)
-        self._check_price(claim)
-        self._check_fee(claim)
-        self._check_cover(claim)
-        fill = Fill(
-            ts=self.stamp(claim.row),
-            side=claim.side,
-            quantity=claim.quantity,
-            price=claim.price,
-            fee=claim.fee,
-            tag=claim.tag,
-            order_id=claim.order_id,
-        )
-        self.fills.append(fill)
-        trade = self.books.apply(claim.row, fill, "signal")
-        if trade is not None:
-            self.trades.append(trade)
-        self.fill_rows.add(claim.row)
-        self.marks.append(Mark(claim.row, self.books.cash, self.books.position))
-        if self.is_cash and (self.books.cash < -_TOLERANCE * self.config.cash or self.books.position < 0.0):
-            _refuse(f"fill at row {claim.row} is not covered by cash or position")
-
-    def _check_price(self, claim: FillClaim) -> None:
-        low, high = self._low[claim.row], self._high[claim.row]
-        slip, tick = self.config.costs.slippage_bps / 10_000.0, self.instrument.tick or 0.0
-        if claim.side is Side.BUY:
-            high = high * (1.0 + slip) + (tick if slip else 0.0)
-        else:
-            low = low * (1.0 - slip) - (tick if slip else 0.0)
-        if not low * (1.0 - _TOLERANCE) <= claim.price <= high * (1.0 + _TOLERANCE):
-            _refuse(f"fill at row {claim.row} is outside its bar")
-
-    def _check_fee(self, claim: FillClaim) -> None:
-        fee = fee_of(self.config.costs, claim.quantity, claim.price)
-        if self.is_cash and claim.side is Side.SELL:
-            fee = fee_within(fee, self.books.cash, claim.quantity * claim.price)
-        if abs(claim.fee - fee) > _TOLERANCE * max(fee, 1.0):
-            _refuse(f"fee of the fill at row {claim.row} is not what the costs say")
-
-    def _check_cover(self, claim: FillClaim) -> None:
-        if self.is_cash:
-            return
-        before = self.books.position
-        after = before + (claim.quantity if claim.side is Side.BUY else -claim.quantity)
-        if abs(after) <= abs(before) and (after >= 0.0) is (before >= 0.0):
-            return
-        need = self.instrument.initial_margin * abs(after) * claim.price
-        have = self.books.equity(claim.price) - claim.fee
-        if abs(after) > _TOLERANCE * abs(before) and need > have * (1.0 + _TOLERANCE) + _TOLERANCE * self.config.cash:
-            _refuse(f"fill at row {claim.row} is not covered by margin")
-
-    def check_alive(self, bars: Bars) -> None:
-        """Refuse a margin run that survived a bar which ruins it."""
-        rows = np.array([m.row for m in self.marks], dtype=np.intp)
-        at = np.searchsorted(rows, np.arange(len(bars)), side="right") - 1
-        position = np.array([m.position for m in self.marks])[at]
-        cash = np.array([m.cash for m in self.marks])[at]
-        quiet = np.ones(len(bars), dtype=np.bool_)
-        quiet[list(self.fill_rows)] = False
-        worst = np.where(position > 0.0, bars.low, bars.high)
-        price = np.where(quiet, worst, bars.close)
-        dead = cash + position * price < -_TOLERANCE * self.config.cash
-        if dead.any():
-            _refuse(f"a margin account that row {int(np.argmax(dead))} ruins went on")
+def _check_same(claim: ReportClaim, report: RunReport) -> None:
+    course = claim.course
+    for mine, theirs in zip_longest(report.order_log, course.order_log):
+        if mine != theirs:
+            row = (theirs or mine).row
+            _refuse(f"order log at row {row}: a line that no run writes there")
+    for name, value, claimed in (
+        ("end", report.end, course.end),
+        ("failure", report.failure, course.failure),
+        ("first tradable bar", report.first_tradable_bar, course.first_tradable_bar),
+        ("last row", report.last_row, course.last_row),
+        ("refused count", report.refused_count, claim.refused_count),
+        ("books", books_digest(report), claim.books),
+    ):
+        if value != claimed:
+            _refuse(f"{name} does not follow from the orders")

@@ -72,5 +72,6 @@ def affordable(costs: Costs, budget: float, price: float, lot: float | None) -> 
     quantity = floor_to(quantity, lot)
     # Division and the fee's own rounding may leave the sum an ulp above the budget; cash must not become negative.
     while quantity > 0.0 and quantity * price + fee_of(costs, quantity, price) > budget:
-        quantity = math.nextafter(quantity, 0.0) if lot is None else quantity - lot
+        # Of a large quantity a small lot is less than an ulp.
+        quantity = min(math.nextafter(quantity, 0.0), quantity - (lot or 0.0))
     return max(quantity, 0.0)

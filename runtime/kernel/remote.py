@@ -86,6 +86,8 @@ class RemoteHost:
         """How the strategy's process ended, if it did before it was told to."""
         self.broken: str | None = None
         """What was off with its word, if something was."""
+        self.is_late = False
+        """Its answers took longer than ``patience_s``."""
         self._talk = talk
         self._limits = limits
         self._patience_s = patience_s
@@ -169,7 +171,7 @@ class RemoteHost:
 
     @property
     def _is_lost(self) -> bool:
-        return self.ended is not None or self.broken is not None
+        return self.ended is not None or self.broken is not None or self.is_late
 
     def _ask(self, decode: Callable[[bytes], _T]) -> _T | Failure:
         """Wait for an answer and take it apart."""
@@ -180,15 +182,13 @@ class RemoteHost:
             self.ended = answer
             return self._lost(f"its process {answer.reason}")
         if self._patience_s is not None and self._waited_s > self._patience_s:
-            return self._broke(f"answers that took more than {self._patience_s:g} s together")
+            self.is_late = True
+            return self._lost(f"its answers took more than {self._patience_s:g} s together")
         try:
             return decode(answer)
         except DialogueError as error:
-            return self._broke(str(error))
-
-    def _broke(self, what: str) -> Failure:
-        self.broken = what
-        return self._lost(f"its process sent {what}")
+            self.broken = str(error)
+            return self._lost(f"its process sent {error}")
 
     def _lost(self, why: str) -> Failure:
         return Failure(hook=self._hook, exception=LOST, line=None, message=f"{self._hook} has no result: {why}"[:500])

@@ -141,3 +141,5 @@ class RunReport:
     log: tuple[str, ...]
     """What the strategy logged or printed, capped."""
     ruined: bool
+    last_row: int | None = None
+    """Row of the last bar that the run took; None when it took none."""

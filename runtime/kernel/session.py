@@ -36,6 +36,8 @@ class RunLimits:
     orders_per_bar: int = 100
     """Requests of one bar; more end the run as flooded. A grid of orders fits; a loop that forgot to stop does not."""
     orders_per_run: int = 50_000
+    open_orders: int = 200
+    """Orders that may wait at once; more are refused. Every bar is matched against every one of them."""
     log_lines: int = 200
     log_chars: int = 500
     """Per line."""
@@ -272,10 +274,16 @@ class Session:
             request = self._numbered(asked)
             self._log.append(OrderEntry(row=row, action=canonical(request)))
             try:
-                self._pending.append(_Due(due, judge(request, self._config, self._instrument)))
+                self._pending.append(_Due(due, self._judged(request)))
                 self.venue.changed = True
             except OrderRefused as refusal:
                 self.venue.refuse(bar, str(refusal), request.id)
+
+    def _judged(self, request: Request) -> Ticket | Cancel:
+        order, most = judge(request, self._config, self._instrument), self._limits.open_orders
+        if len(self.venue.resting) + len(self._pending) >= most and isinstance(order, Ticket):
+            raise OrderRefused(f"too many open orders: at most {most} may wait")
+        return order
 
     def _numbered(self, request: Request) -> Request:
         """The request under its own number: what a host says about that is checked, not believed."""
@@ -321,6 +329,7 @@ class Session:
             order_log=tuple(self._log),
             log=tuple(self._host.log),
             ruined=self.venue.ruined,
+            last_row=self._rows - 1 if self._rows else None,
         )
 
     def _still_open(self) -> int:

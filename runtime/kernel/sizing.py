@@ -22,6 +22,13 @@ _NO_CHANGE = 1e-9
 # A sale this close to the whole position is the whole position.
 _WHOLE = 1e-9
 
+# What a fill may be at least and at most, in units and in quote currency, and at least as a share of what is there
+# already: less changes nothing or is lost in rounding, more overflows. No market trades either.
+_LEAST_QUANTITY = 1e-9
+_LEAST_NOTIONAL = 1e-6
+_LEAST_SHARE = 1e-12
+_MOST = 1e15
+
 # Margin is compared with this much room: the cap on a target and the check of it round differently.
 _ROOM = 1e-12
 
@@ -137,6 +144,12 @@ class Sizer:
         if quantity <= 0.0:
             raise OrderRefused(f"quantity {wanted:.10g} is below one lot of {self._instrument.lot:.10g}")
         notional, least = quantity * price, self._instrument.min_notional
+        if quantity < max(_LEAST_QUANTITY, _LEAST_SHARE * abs(self._books.position)) or notional < max(
+            _LEAST_NOTIONAL, _LEAST_SHARE * abs(self._books.cash)
+        ):
+            raise OrderRefused(f"quantity {quantity:.10g} is too small to trade")
+        if quantity > _MOST or notional > _MOST:
+            raise OrderRefused(f"quantity {quantity:.10g} is too large to trade")
         if notional < least:
             raise OrderRefused(f"below the minimum notional: {notional:.2f}, the venue asks {least:.2f}")
 

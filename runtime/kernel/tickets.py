@@ -15,6 +15,8 @@ from runtime.kernel.report import AccountKind
 from runtime.model import OrderType, Side
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from runtime.kernel.report import RunConfig
     from runtime.model import Instrument
 
@@ -184,36 +186,62 @@ def _tag(value: object) -> str:
     return printable(value[:MAX_TAG])[:MAX_TAG]
 
 
-_PLAIN = (type(None), bool, complex, str, bytes, list, tuple, dict, set)
+WRONG_VALUES: Mapping[type, object] = {
+    type(None): None,
+    bool: True,
+    complex: 0j,
+    str: "",
+    bytes: b"",
+    list: [],
+    tuple: (),
+    dict: {},
+    set: set(),
+}
+"""Types that a wrong value is named by, each with a value that stands for it."""
 
 
 def _shown(value: object) -> str:
     """The type of a wrong value in our own words: a class of the candidate's may call itself anything."""
-    return next((kind.__name__ for kind in _PLAIN if type(value) is kind), "another object")
+    return next((kind.__name__ for kind in WRONG_VALUES if type(value) is kind), "another object")
 
 
 def canonical(request: Request) -> str:
-    """Exact text of a request: equal texts mean equal wishes. Numbers as shortest exact decimals, wrong values by type."""
+    """Exact text of a request: equal texts mean equal wishes. Numbers as shortest exact decimals, wrong values by type.
+
+    ``logged.read_request`` makes the request of it again.
+    """
     number, action, kind, *values, tag = request
     if action is _CANCEL:
-        return f"cancel {'all' if request.quantity is None else _exact(request.quantity)}"
+        wanted = request.quantity
+        return f"cancel {'all' if wanted is None else _whole(wanted) if type(wanted) is int else _exact(wanted)}"
     parts = [f"{number} {action.value if type(action) is Action else '?'}"]
     if kind is not None:
         parts.append(kind.value if type(kind) is OrderType else "type=?")
-    parts.extend(f"{name}={_exact(value)}" for name, value in zip(_LOGGED, values, strict=True) if value is not None)
+    parts.extend(
+        f"{name}={_exact(value)}" for name, value in zip(LOGGED_VALUES, values, strict=True) if value is not None
+    )
     if type(tag) is not str:
-        parts.append("tag=?")
+        parts.append(f"tag={_wrong(tag)}")
     elif tag:
         parts.append(f"tag={_tag(tag)!r}")
     return " ".join(parts)
 
 
-_LOGGED = ("quantity", "limit", "stop", "offset", "stop_loss", "take_profit", "trail")
+LOGGED_VALUES = ("quantity", "limit", "stop", "offset", "stop_loss", "take_profit", "trail")
+"""Names of the values of a request in its canonical text."""
 
 
 def _exact(value: object) -> str:
     if type(value) is float:
         return repr(value)
     if type(value) is int:
-        return repr(float(value)) if abs(value) <= 2**53 else (str(value) if abs(value) < 2**128 else "huge")
-    return "?"
+        return repr(float(value)) if abs(value) <= _MAX_NUMBER else _whole(value)
+    return _wrong(value)
+
+
+def _wrong(value: object) -> str:
+    return "?" + next((kind.__name__ for kind in WRONG_VALUES if type(value) is kind), "")
+
+
+def _whole(value: int) -> str:
+    return str(value) if abs(value) < 2**128 else "huge"

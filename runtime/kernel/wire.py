@@ -1,108 +1,84 @@
-"""A report as bytes and back: a JSON header, then raw float64 arrays. No pickle, nothing that runs code.
+"""A report as bytes and back: plain JSON. No pickle, nothing that runs code.
+
+Only what a strategy did goes over the wire: its requests, its log, how and where it ended. What came of the requests is
+not sent but made again by whoever reads them (``runtime.kernel.audit``), and compared by a digest.
 
 ``decode_report`` is written against a hostile sender. It takes the bars and the configuration of the run from the
-caller, never from the bytes, and accepts only a report that those explain (``runtime.kernel.audit``): the arithmetic
-of every fill, the trades and the whole equity curve are computed again from the fills.
+caller, never from the bytes.
 """
 
 from __future__ import annotations
 
 import json
-import math
-import struct
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
-from runtime.kernel.audit import FillClaim, RefusalClaim, ReportClaim, ReportError, TradeClaim, audited
+from runtime.kernel.audit import ReportClaim, ReportError, audited, books_digest
+from runtime.kernel.logged import Course
 from runtime.kernel.report import Failure, OrderEntry, RunEnd
-from runtime.model import Side
+from runtime.kernel.session import RunLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+    from collections.abc import Sequence
 
     from runtime.kernel.report import RunConfig, RunReport
     from runtime.market.bars import Bars
+    from runtime.model import Bar
 
 __all__ = ["ReportError", "decode_report", "encode_report"]
 
-_MAGIC = b"TRR1"
-_PREFIX = struct.Struct(">4sII")
-"""Magic, bytes of the header, number of bars."""
+_MAGIC = b"TRR2"
 
-# No report that the limits allow comes near; a longer header is not worth parsing.
-_MAX_HEADER = 32 * 1024 * 1024
-_MAX_ITEMS = 1_000_000
+# No report that the limits allow comes near; a longer one is not worth parsing.
+_MAX_BYTES = 32 * 1024 * 1024
+_MAX_LOG_LINES = 1000
 _MAX_COUNT = 2**53
 
 _HOOKS = frozenset({"load", "__init__", "on_start", "on_bar", "on_fill", "on_stop"})
-_KEYS = frozenset(
-    {
-        "end",
-        "failure",
-        "first_tradable_bar",
-        "fills",
-        "trades",
-        "refused",
-        "refused_count",
-        "open_orders",
-        "order_log",
-        "log",
-        "ruined",
-    }
-)
+_KEYS = frozenset({"end", "failure", "first_tradable_bar", "last_row", "refused_count", "order_log", "log", "books"})
 
 
 def encode_report(report: RunReport) -> bytes:
     """Bytes of a report, for ``decode_report``."""
-    header = {
+    fields = {
         "end": report.end.value,
         "failure": None if report.failure is None else asdict(report.failure),
         "first_tradable_bar": report.first_tradable_bar,
-        "fills": [[_seconds(f.ts), f.side.value, f.quantity, f.price, f.fee, f.tag, f.order_id] for f in report.fills],
-        "trades": [[t.mae, t.mfe, t.exit_reason] for t in report.trades],
-        "refused": [[_seconds(r.ts), r.reason, r.order_id] for r in report.refused],
+        "last_row": report.last_row,
         "refused_count": report.refused_count,
-        "open_orders": report.open_orders,
         "order_log": [[entry.row, entry.action] for entry in report.order_log],
         "log": list(report.log),
-        "ruined": report.ruined,
+        "books": books_digest(report),
     }
-    text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")
-    arrays = (np.ascontiguousarray(a, dtype="<f8").tobytes() for a in (report.equity, report.position))
-    return b"".join((_PREFIX.pack(_MAGIC, len(text), len(report.position)), text, *arrays))
+    return _MAGIC + json.dumps(fields, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _seconds(ts: datetime) -> int:
-    return int(ts.timestamp())
-
-
-def decode_report(data: bytes, bars: Bars, config: RunConfig) -> RunReport:
-    """The report in ``data``, if it is one and the bars explain all of it.
+def decode_report(
+    data: bytes,
+    bars: Bars,
+    config: RunConfig,
+    *,
+    rows: Sequence[Bar] | None = None,
+    limits: RunLimits | None = None,
+) -> RunReport:
+    """The report in ``data``, if it is one: every figure in it is made here, from its requests and the bars.
 
     Args:
         data: what a child sent.
         bars: the bars of the run, from us.
         config: the configuration of the run, from us.
+        rows: ``bars.rows()``, when the caller has them already.
+        limits: the caps of the run, from us.
 
     Raises:
-        ReportError: anything is off; names the first thing.
+        ReportError: anything is off; names the first thing. Nothing else is raised, whatever the bytes.
     """
-    if len(data) < _PREFIX.size:
-        _refuse("too short for a report")
-    magic, size, n = _PREFIX.unpack_from(data)
-    if magic != _MAGIC:
+    if not data.startswith(_MAGIC):
         _refuse("not a report")
-    if n != len(bars):
-        _refuse(f"a report of {n} bars, {len(bars)} expected")
-    if size > _MAX_HEADER or len(data) != _PREFIX.size + size + 8 * (2 * n + 1):
-        _refuse("lengths do not fit together")
-    header = _parse(data[_PREFIX.size : _PREFIX.size + size])
-    arrays = np.frombuffer(data, dtype="<f8", offset=_PREFIX.size + size).astype(np.float64)
-    row_of = {ts: row for row, ts in enumerate(bars.ts.tolist())}
-    return audited(_claim(header, arrays[: n + 1], arrays[n + 1 :], row_of), bars, config)
+    if len(data) > _MAX_BYTES:
+        _refuse(f"a report of {len(data)} bytes")
+    limits = limits or RunLimits()
+    return audited(_claim(_parse(data[len(_MAGIC) :]), limits), bars, config, rows=rows, limits=limits)
 
 
 def _refuse(message: str) -> NoReturn:
@@ -114,9 +90,9 @@ def _parse(text: bytes) -> dict[str, Any]:
         header = json.loads(text.decode("ascii"), parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError):
         # ValueError covers bad JSON, bytes that are not ASCII, and whole numbers too long to read.
-        raise ReportError("the header is not plain JSON") from None
+        raise ReportError("it is not plain JSON") from None
     if type(header) is not dict or header.keys() != _KEYS:
-        _refuse("the header has other keys than a report")
+        _refuse("it has other keys than a report")
     return header
 
 
@@ -131,50 +107,22 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _claim(header: dict[str, Any], equity: Any, position: Any, row_of: Mapping[int, int]) -> ReportClaim:
-    first = header["first_tradable_bar"]
-    return ReportClaim(
+def _claim(header: dict[str, Any], limits: RunLimits) -> ReportClaim:
+    course = Course(
         end=_end(header["end"]),
         failure=_failure(header["failure"]),
-        first_tradable_bar=None if first is None else _whole(first, "first_tradable_bar"),
-        equity=equity,
-        position=position,
-        fills=tuple(_fill(item, row_of) for item in _items(header["fills"], 7, "fills")),
-        trades=tuple(
-            TradeClaim(_number(mae, "mae"), _number(mfe, "mfe"), _text(reason, 32, "exit reason"))
-            for mae, mfe, reason in _items(header["trades"], 3, "trades")
-        ),
-        refused=tuple(
-            RefusalClaim(_row(ts, row_of), _text(reason, 500, "reason"), _whole(order_id, "order id"))
-            for ts, reason, order_id in _items(header["refused"], 3, "refused")
-        ),
-        refused_count=_whole(header["refused_count"], "refused_count"),
-        open_orders=_whole(header["open_orders"], "open_orders"),
-        order_log=tuple(
-            OrderEntry(row=_whole(row, "row"), action=_text(action, 1000, "action"))
-            for row, action in _items(header["order_log"], 2, "order_log")
-        ),
-        log=tuple(_text(line, 10_000, "log line") for line in _list(header["log"], "log")),
-        ruined=_flag(header["ruined"]),
+        first_tradable_bar=_row(header["first_tradable_bar"], "first_tradable_bar"),
+        last_row=_row(header["last_row"], "last_row"),
+        order_log=tuple(_entry(item) for item in _list(header["order_log"], limits.orders_per_run, "order_log")),
+        log=tuple(_text(line, 10_000, "log line") for line in _list(header["log"], _MAX_LOG_LINES, "log")),
     )
+    return ReportClaim(course, _whole(header["refused_count"], "refused_count"), _text(header["books"], 64, "books"))
 
 
-def _fill(item: list[Any], row_of: Mapping[int, int]) -> FillClaim:
-    ts, side, quantity, price, fee, tag, order_id = item
-    if type(side) is not str or side not in {"buy", "sell"}:
-        _refuse("side of a fill")
-    claim = FillClaim(
-        row=_row(ts, row_of),
-        side=Side(side),
-        quantity=_number(quantity, "quantity"),
-        price=_number(price, "price"),
-        fee=_number(fee, "fee"),
-        tag=_text(tag, 64, "tag"),
-        order_id=_whole(order_id, "order id"),
-    )
-    if claim.quantity <= 0.0 or claim.price <= 0.0 or claim.fee < 0.0:
-        _refuse("a fill without quantity or price, or with a negative fee")
-    return claim
+def _entry(item: Any) -> OrderEntry:
+    if type(item) is not list or len(item) != 2:
+        _refuse("a line of the order log")
+    return OrderEntry(row=_whole(item[0], "row"), action=_text(item[1], 1000, "action"))
 
 
 def _failure(value: Any) -> Failure | None:
@@ -199,34 +147,18 @@ def _end(value: Any) -> RunEnd:
     return RunEnd(value)
 
 
-def _row(ts: Any, row_of: Mapping[int, int]) -> int:
-    row = row_of.get(_whole(ts, "stamp", low=-_MAX_COUNT))
-    if row is None:
-        _refuse("a stamp that is no bar's")
-    return row
+def _row(value: Any, name: str) -> int | None:
+    return None if value is None else _whole(value, name)
 
 
-def _list(value: Any, name: str) -> list[Any]:
-    if type(value) is not list or len(value) > _MAX_ITEMS:
+def _list(value: Any, most: int, name: str) -> list[Any]:
+    if type(value) is not list or len(value) > most:
         _refuse(name)
     return value
 
 
-def _items(value: Any, width: int, name: str) -> list[list[Any]]:
-    items = _list(value, name)
-    if any(type(item) is not list or len(item) != width for item in items):
-        _refuse(name)
-    return items
-
-
-def _whole(value: Any, name: str, *, low: int = 0) -> int:
-    if type(value) is not int or not low <= value <= _MAX_COUNT:
-        _refuse(name)
-    return value
-
-
-def _number(value: Any, name: str) -> float:
-    if type(value) is not float or not math.isfinite(value):
+def _whole(value: Any, name: str) -> int:
+    if type(value) is not int or not 0 <= value <= _MAX_COUNT:
         _refuse(name)
     return value
 
@@ -234,10 +166,4 @@ def _number(value: Any, name: str) -> float:
 def _text(value: Any, length: int, name: str) -> str:
     if type(value) is not str or len(value) > length or not value.isprintable():
         _refuse(name)
-    return value
-
-
-def _flag(value: Any) -> bool:
-    if type(value) is not bool:
-        _refuse("flag")
     return value

@@ -1,9 +1,14 @@
 """A night with a model, whatever goes wrong: nobody is lost, nothing is paid twice, and all of it can be run again."""
 
+import contextlib
+import os
 import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import text
 
@@ -17,7 +22,7 @@ from flows.admission import admit_finalists
 from flows.clock import now
 from flows.night import NightOutage
 from flows.problems import UsageProblem
-from flows.replay import strays
+from flows.replay import in_words, strays
 from flows.settings import Settings
 from flows.start import new_order, open_night, replayed_order, stored_order
 from flows.watch import SilentWatch
@@ -37,20 +42,34 @@ class Told(SilentWatch):
         self.lines.append(text)
 
 
+@pytest.fixture(scope="session")
+def small_set(tmp_path_factory):
+    """A file of one symbol, large enough for a split and small enough for many nights."""
+    rng, price = np.random.default_rng(5), 100.0
+    lines = ["timestamp,open,high,low,close,volume"]
+    for number in range(2_100):
+        day = date(2000, 1, 3) + timedelta(days=number)
+        if day.weekday() < 5:
+            opened, price = price, price * float(np.exp(rng.normal(0.0004, 0.015)))
+            low, high = min(opened, price) * 0.995, max(opened, price) * 1.005
+            lines.append(f"{day},{opened:.4f},{high:.4f},{low:.4f},{price:.4f},1000000")
+    file = tmp_path_factory.mktemp("data") / "small.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return str(file)
+
+
 @pytest.fixture
-def settings_for():
+def settings_for(small_set):
     """Settings with one profile per server: ``settings_for(server, budget={...}, profile={...})``."""
 
-    def make(*servers, generations=2, population=6, share=1.0, profile=None, models=None, **sections):
+    def make(*servers, generations=2, population=6, share=1.0, profile=None, models=None, data=small_set, **sections):
         profiles = {
             name: {"name": name, "base_url": server.base_url, "model": "scripted", **(profile or {})}
             for name, server in zip("abc", servers, strict=False)
         }
         search = {"generations": generations, "population": population, "llm_share": share}
         models = {"patience_s": 0.0, **(models or {})}
-        return Settings.model_validate(
-            {"data": "planted-edge", "search": search, "models": models, "llm": profiles, **sections}
-        )
+        return Settings.model_validate({"data": data, "search": search, "models": models, "llm": profiles, **sections})
 
     return make
 
@@ -124,6 +143,7 @@ def test_a_night_meets_every_fault_once_and_its_replay_gives_the_identical_pool(
             server,
             generations=5,
             population=16,
+            data="planted-edge",
             profile={"key_env": KEY_NAME, "timeouts": {"read_s": 1.0, "call_s": 6.0}},
         )
         run_id, stops = run_through(settings, tmp_path, seed=NIGHT_SEED, admit=True)
@@ -170,7 +190,7 @@ def test_a_night_that_was_cut_short_asks_nothing_again(tmp_path, settings_for, l
         whole = begin(settings, tmp_path / "whole")
         asked = len(server.seen)
         order = new_order(settings, seed=3, profile="a")
-        with pytest.raises(NightOutage), open_night(settings, tmp_path / "cut", Told(), order) as night:
+        with pytest.raises(NightOutage), open_night(settings, tmp_path / "cut", Told(), order) as night:  # noqa: PT012 - it dies inside
             for identity in night.breed():
                 night.try_candidate(identity)
             night.close_generation()
@@ -194,7 +214,7 @@ def test_an_answer_that_was_paid_for_before_the_process_died_is_used(tmp_path, s
         order = new_order(settings, seed=3, profile="a")
         with monkeypatch.context() as patched:
             patched.setattr(flows.night, "check", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-            with pytest.raises(KeyboardInterrupt), open_night(settings, tmp_path, Told(), order) as night:
+            with pytest.raises(KeyboardInterrupt), open_night(settings, tmp_path, Told(), order) as night:  # noqa: PT012 - it dies inside
                 for identity in night.breed():
                     night.try_candidate(identity)
                 night.close_generation()
@@ -212,7 +232,7 @@ def test_a_replay_needs_a_finished_run_with_the_same_data_and_costs(tmp_path, se
         with pytest.raises(NightOutage, match="check the key by key_env"):
             begin(settings, tmp_path)
         engine, run_id = opening.engine(tmp_path), only_run(tmp_path)
-        with pytest.raises(UsageProblem, match="has not finished .interrupted.: --resume it"):
+        with pytest.raises(UsageProblem, match=r"has not finished .interrupted.: --resume it"):
             replayed_order(engine, run_id)
         go_on(settings, tmp_path, stored_order(engine, run_id))
     other = settings.model_copy(update={"run": settings.run.model_copy(update={"fee_bps": 50.0})})
@@ -309,7 +329,7 @@ def test_a_ceiling_ends_what_it_covers_and_nothing_else(tmp_path, settings_for, 
     if not stops:
         subjects = {each.subject for each in held}
         assert {trials[each].outcome for each in subjects} <= {TrialOutcome.BARREN, TrialOutcome.REJECTED}
-        assert any(trial.outcome is TrialOutcome.SCORED for trial in trials.values() if trial.candidate.generation == 2)
+        assert any(trial.scorecard is not None for trial in trials.values() if trial.candidate.generation == 2)
         server.close()
         again = go_on(settings, tmp_path, replayed_order(engine, run_id))
         assert strays(trials, trials_of(tmp_path, again)) == ()
@@ -369,3 +389,106 @@ def test_a_missing_key_and_an_unknown_profile_are_named(tmp_path, settings_for, 
             begin(settings, tmp_path, profile="a,x")
         with pytest.raises(UsageProblem, match="named twice"):
             begin(settings, tmp_path, profile="a, a")
+
+
+def test_a_kill_is_repeated_by_a_replay_and_not_tried_again(tmp_path, settings_for, llm_server, monkeypatch):
+    """How long a machine took is no property of a strategy."""
+    import flows.night
+    from evolution.trial import Trial
+
+    real = flows.night.run_trial
+
+    def kills_the_third(candidate, *rest):
+        if candidate.id == "g001-c002":
+            return Trial(candidate=candidate, outcome=TrialOutcome.KILLED, reason="ran past 60 s of wall time")
+        return real(candidate, *rest)
+
+    with llm_server.ScriptedServer() as server:
+        settings = settings_for(server)
+        with monkeypatch.context() as patched:
+            patched.setattr(flows.night, "run_trial", kills_the_third)
+            run_id = begin(settings, tmp_path)
+    again = trials_of(tmp_path, go_on(settings, tmp_path, replayed_order(opening.engine(tmp_path), run_id)))
+    assert again["g001-c002"].outcome is TrialOutcome.KILLED
+    assert strays(trials_of(tmp_path, run_id), again) == ()
+
+
+def test_a_replay_that_strays_says_where(tmp_path, settings_for, llm_server):
+    from dataclasses import replace
+
+    with llm_server.ScriptedServer() as server:
+        trials = trials_of(tmp_path, begin(settings_for(server), tmp_path))
+    other = {**trials, "g001-c001": replace(trials["g001-c001"], reason="something else")}
+    del other["g001-c004"]
+    assert in_words("r-1", trials, trials) == "replay of r-1: all 12 candidates came out as before"
+    assert (
+        in_words("r-1", trials, other) == "replay of r-1: 2 of 11 candidates came out otherwise, the first is g001-c001"
+    )
+
+
+def test_no_child_process_knows_the_key(tmp_path, settings_for, llm_server, monkeypatch):
+    monkeypatch.setenv(KEY_NAME, KEY)
+    with llm_server.ScriptedServer(key=KEY) as server:
+        settings = settings_for(server, profile={"key_env": KEY_NAME})
+        with open_night(settings, tmp_path, Told(), new_order(settings, seed=3, profile="a")) as night:
+            for identity in night.breed():
+                night.try_candidate(identity)
+            night.close_generation()
+            night.try_candidate(night.breed()[0])
+            children = dict(environments_below(os.getpid()))
+    assert server.seen
+    assert children, "the cage has a process of its own, or this looks at nothing"
+    assert not [pid for pid, environ in children.items() if KEY.encode() in environ]
+
+
+def environments_below(pid):
+    """Every process that descends from ``pid``, with its environment."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    for child, parent in parents.items():
+        if parent == pid:
+            with contextlib.suppress(OSError):
+                yield child, Path(f"/proc/{child}/environ").read_bytes()
+            yield from environments_below(child)
+
+
+@pytest.mark.slow
+def test_the_command_line_replays_a_night_with_the_server_off(tmp_path, with_server, llm_server):
+    with llm_server.ScriptedServer(["violating", "429-none"], key=KEY) as server:
+        (tmp_path / "trigate.toml").write_text(
+            f'data = "planted-edge"\n[search]\nllm_share = 0.8\n[budget.run]\nmoney = 5\ntokens = 900000\n'
+            f'[llm.one]\nbase_url = "{server.base_url}"\nmodel = "scripted"\nkey_env = "{KEY_NAME}"\n'
+            "[llm.one.price]\ninput_per_million = 2\noutput_per_million = 8\nas_of = 2026-11-01\n"
+        )
+        words = ("evolve", "--generations", 3, "--population", 8, "--seed", 3, "--llm", "one", "--json")
+        first = with_server.run(*words, **{KEY_NAME: KEY})
+        assert first.code == 0, first.err
+    run_id = first.document["id"]
+
+    def pool():
+        return [
+            (each["id"], each["sha256"], each["score"]) for each in with_server.run("pool", "list", "--json").document
+        ]
+
+    def trials(run):
+        shown = with_server.run("runs", "show", run, "--json").document["trials"]
+        return [{name: value for name, value in each.items() if name not in {"cpu_s", "wall_s"}} for each in shown]
+
+    before = pool()
+    assert before
+    again = with_server.run("evolve", "--replay", run_id, "--json")
+    assert again.code == 0, again.err
+    assert f"replay of {run_id}: all 24 candidates came out as before" in again.err
+    assert trials(again.document["id"]) == trials(run_id)
+    assert pool() == before
+    assert again.document["note"] == f"replay of {run_id}, with no network"
+    for words in (
+        ("--replay", run_id, "--llm", "one"),
+        ("--replay", run_id, "--seed", 1),
+        ("--replay", run_id, "--resume", run_id),
+    ):
+        assert with_server.run("evolve", *words).code == 2
+    assert with_server.run("evolve", "--replay", "r-19990101-001").code == 2

@@ -354,8 +354,8 @@ def test_a_line_that_is_kept_waiting_is_cut(lying_cage, two_cells, smoke, monkey
     source = StrategySource(text("pass").data + f"# {program}".encode())
     limits = CageLimits(cpu_s=1, wall_s=1)
     evaluation = prove(source, lying_cage, {"smoke": smoke}, two_cells, RunConfig(), limits=limits)
-    assert evaluation.outcome.end is CageEnd.BROKEN_RESULT
-    assert "took more than 1 s together" in evaluation.outcome.reason
+    assert evaluation.outcome.end is CageEnd.TIMED_OUT
+    assert "1 s of wall time over all its answers" in evaluation.outcome.reason
 
 
 def test_a_proof_cage_holds_no_bars_but_those_of_the_dry_run(proof_cage):

@@ -11,7 +11,8 @@ import pytest
 from gate_corpus import text
 
 from gates import Admitted, Rejected, allowed, check
-from gates.sandbox import Watch, compile_tree, make_builtins, make_importer, namedtuple, run_module, shared_values
+from gates.library import namedtuple, tame_library
+from gates.sandbox import Watch, compile_tree, make_builtins, make_importer, run_module, shared_values
 from runtime.model import Order, Side
 from runtime.strategy import INJECTED, Strategy, crossed_above
 

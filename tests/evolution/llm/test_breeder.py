@@ -295,3 +295,116 @@ def test_a_proposal_for_an_offline_operator_is_refused(breeder_for, parent, gate
     with pytest.raises(ValueError, match="not for a model"):
         breeder.breed(offline, [parent], gate_one)
     assert server.seen == []
+
+
+def failing(rule, gate=3):
+    from gates.findings import Finding
+
+    return lambda source: Rejected(
+        source=source,
+        gate=gate,
+        findings=(Finding(gate=gate, rule=rule, line=1, column=1, message="no", hint="mend it"),),
+    )
+
+
+def test_the_rules_of_run_time_are_rules_of_the_gates():
+    from evolution.llm.breeder import RUN_TIME_RULES
+    from gates import RULES
+
+    assert {rule.id for rule in RULES} >= RUN_TIME_RULES
+
+
+@pytest.mark.parametrize(
+    ("rule", "rounds"), [("import-not-allowed", 3), ("one-strategy", 3), ("raises", 2), ("killed-in-load", 2)]
+)
+def test_a_rule_is_repaired_twice_and_what_shows_at_run_time_once(breeder_for, propose, parent, rule, rounds):
+    breeder, server, _ = breeder_for()
+    breeding = breeder.breed(propose(parent), [parent], failing(rule))
+    assert isinstance(breeding.result, Candidate)
+    assert breeding.rounds == len(server.seen) == rounds
+
+
+def test_a_bad_score_is_no_reason_to_ask_again(breeder_for, propose, parent, gate_one):
+    """The gates let it pass; whether it is any good is for selection, and better ones are new mutations."""
+    breeder, server, _ = breeder_for()
+    breeder.breed(propose(parent), [parent], gate_one)
+    assert len(server.seen) == 1
+
+
+def test_each_question_for_a_candidate_has_its_number_and_generation(
+    breeder_for, propose, parent, gate_one, monkeypatch
+):
+    """Two equal flaws make two equal bodies, and still two questions."""
+    breeder, _, records = breeder_for("prose", "prose", "edit")
+    asked = []
+    real = breeder._client.complete
+    monkeypatch.setattr(
+        breeder._client, "complete", lambda request, book: asked.append(request) or real(request, book=book)
+    )
+    breeder.breed(propose(parent), [parent], gate_one)
+    assert [(request.ordinal, request.generation) for request in asked] == [(1, 1), (2, 1), (3, 1)]
+    assert records[1].request == records[2].request
+
+
+def test_a_share_of_mutations_is_written_from_scratch_and_claims_no_parent(
+    connect, prompts, propose, parent, make_trial, starters, gate_one
+):
+    client, server = connect()
+    breeder = LlmBreeder(client, client.profile, prompts=prompts, scratch_share=1.0)
+    child = breeder.breed(propose(parent), [parent], gate_one).result
+    assert child.provenance.operator == "llm/scratch"
+    assert child.provenance.parents == ()
+    assert child.provenance.model == "scripted"
+    other = make_trial(starters["trend"], index=1)
+    crossed = breeder.breed(propose(parent, other), [parent, other], gate_one).result
+    assert crossed.provenance.operator == "llm/crossover"
+    rarely = LlmBreeder(client, client.profile, prompts=prompts, scratch_share=0.25)
+    operators = [
+        rarely.breed(propose(parent, seed=seed, index=seed), [parent], gate_one).result.provenance.operator
+        for seed in range(40)
+    ]
+    assert 3 <= operators.count("llm/scratch") <= 20
+    assert server.seen
+
+
+@pytest.mark.parametrize(
+    ("scope", "kind"),
+    [("call", Barren), ("candidate", Barren), ("generation", Outage), ("run", Outage), ("day", Outage)],
+)
+def test_a_ceiling_ends_a_place_or_stops_the_run(propose, parent, gate_one, prompts, scope, kind):
+    from evolution.llm import LlmProfile, Scope
+    from evolution.llm.outcomes import Held
+
+    class Holding:
+        def complete(self, request, *, book):
+            return Held(scope=Scope(scope), reason=f"[budget.{scope}] tokens = 5: reached")
+
+    profile = LlmProfile(name="held", base_url="http://127.0.0.1:9/v1", model="m")
+    result = LlmBreeder(Holding(), profile, prompts=prompts).breed(propose(parent), [parent], gate_one).result
+    assert isinstance(result, kind)
+    assert f"[budget.{scope}]" in result.reason
+    if kind is Outage:
+        assert (result.is_lasting, result.scope) == (True, Scope(scope))
+
+
+def test_a_source_that_was_refused_before_the_ceiling_is_the_candidate(propose, parent, prompts):
+    from evolution.llm import LlmProfile, Scope
+    from evolution.llm.outcomes import Held, Text
+
+    class Once:
+        answers = (Text(text="```python\nimport os\n```"), Held(scope=Scope.CANDIDATE, reason="reached"))
+
+        def complete(self, request, *, book):
+            return self.answers[request.ordinal - 1]
+
+    profile = LlmProfile(name="held", base_url="http://127.0.0.1:9/v1", model="m")
+    breeding = LlmBreeder(Once(), profile, prompts=prompts).breed(
+        propose(parent), [parent], failing("import-not-allowed", 1)
+    )
+    assert breeding.result.source.text == "import os\n"
+
+
+def test_a_constrained_profile_holds_every_question_to_the_grammar(breeder_for, propose, parent, gate_one):
+    breeder, server, _ = breeder_for("prose", dialect="llamacpp", constrained=True)
+    breeder.breed(propose(parent), [parent], gate_one)
+    assert [seen.body["grammar"].startswith("root ::= ") for seen in server.seen] == [True, True]

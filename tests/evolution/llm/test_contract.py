@@ -45,3 +45,16 @@ def test_its_example_passes_the_gate(prompts):
 def test_the_words_that_a_shown_strategy_keeps_are_the_engine_s_own(prompts):
     assert {"RSI", "BBANDS.upper", "close", "hl2"} <= prompts.words
     assert all(re.fullmatch(r"[A-Za-z0-9_.]{1,30}", word) for word in prompts.words)
+
+
+def test_the_brief_contract_is_a_fraction_of_the_whole_one_and_names_only_what_exists(prompts):
+    from evolution.llm.contract import BRIEF_INDICATORS, standard_prompts
+    from runtime.indicators import REGISTRY
+
+    brief = standard_prompts(brief=True)
+    assert len(brief.system.text) < len(prompts.system.text) / 6
+    assert brief.words == prompts.words
+    assert brief.system.version.startswith("brief-")
+    for name in BRIEF_INDICATORS:
+        assert REGISTRY[name].takes_source
+        assert list(REGISTRY[name].params) == ["timeperiod"]

@@ -107,12 +107,16 @@ def edit(connect, prompts, propose, make_trial, starters, gate_one, new_book):
     return make
 
 
-def test_a_mutation_by_sections_is_the_parent_with_those_lines_changed(edit):
+def test_a_mutation_by_sections_is_the_parent_with_those_lines_changed(edit, prompts):
+    from evolution.llm.showing import shown_text
+
     breeding, server, parent = edit()
     assert breeding.rounds == 1
     assert "<<<<<<< SEARCH" in server.seen[0].body["messages"][1]["content"]
-    child, shown = breeding.result.source.text.splitlines(), set(parent.candidate.source.text.splitlines())
-    assert 1 <= len([line for line in child if line not in shown]) <= 4
+    shown = shown_text(parent.candidate.source, prompts.words).splitlines()
+    child = breeding.result.source.text.splitlines()
+    assert len(child) == len(shown)
+    assert 1 <= sum(new != old for new, old in zip(child, shown, strict=True)) <= 3
     assert breeding.result.provenance.operator == "llm/mutate"
 
 

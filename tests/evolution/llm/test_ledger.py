@@ -191,7 +191,7 @@ def test_attempts_are_counted_over_all_processes_and_keep_their_ends(connect, le
 
 
 def test_a_record_is_exact(connect, ledger_for, engine, run_id):
-    client, server = connect(price=PRICE)
+    client, _ = connect(price=PRICE)
     outcome = client.complete(request(), book=ledger_for())
     (record,) = stored_calls(engine, run_id, subject="g001-c002")
     assert stored_calls(engine, run_id, subject="g001-c003") == ()

@@ -39,7 +39,9 @@ def task(prompts, propose, parent):
     return prompts.task(propose(parent), [parent])
 
 
-@pytest.mark.parametrize("name", ["system", "mutate", "crossover", "repair", "again", "directives"])
+@pytest.mark.parametrize(
+    "name", ["system", "brief", "mutate", "crossover", "scratch", "edits", "repair", "again", "directives"]
+)
 def test_each_text_has_a_version_that_its_content_is_part_of(name):
     text = prompt_text(name)
     assert re.fullmatch(rf"{name}-\d+\.[0-9a-f]{{8}}", text.version)

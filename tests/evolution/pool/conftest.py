@@ -158,14 +158,26 @@ class ScriptedRunner:
     vault: float = 0.6
     validation_hold: int = 5
     asked: list[tuple[str, RunConfig]] = field(default_factory=list)
+    proved: list[tuple[str, RunConfig]] = field(default_factory=list)
+    """Those of ``asked`` that were proof runs."""
     outcome: CageOutcome = field(
         default_factory=lambda: CageOutcome(end=CageEnd.FINISHED, reason="finished", payload=b"")
     )
     verdict: object = None
     change: object = None
     """Applied to every report."""
+    proven: object = None
+    """Applied to every report of a proof run."""
     first: object = None
     """The first source that was run."""
+
+    def prove(self, source, bars, cells, config):
+        self.proved.append((cells[0].fold.partition("-")[0], config))
+        found = self.run(source, bars, cells, config)
+        if self.proven is not None:
+            reports = tuple(self.proven(report) for report in found.evaluation.reports)
+            found.evaluation.reports = reports
+        return found
 
     def run(self, source, bars, cells, config):
         part = cells[0].fold.partition("-")[0]
@@ -307,6 +319,11 @@ class House:
 
     def add_entry(self, code=None, **changes):
         return self.consider(self.add_trial(code, **changes)).entry
+
+    run_config = RunConfig()
+
+    def opened(self, runner, bars):
+        return Opened(runner, bars)
 
     def promote(self, entry, runner=None, **changes):
         runner = runner or ScriptedRunner()

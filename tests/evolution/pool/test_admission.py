@@ -11,7 +11,7 @@ from evolution.pool.admission import Stage
 from evolution.pool.card import AdmissionCard
 from gates.findings import Finding, Rejected
 from runtime.cage.outcome import CageEnd, CageOutcome
-from runtime.kernel.report import Costs, Failure, RunConfig, RunEnd
+from runtime.kernel.report import Costs, Failure, OrderEntry, RunConfig, RunEnd
 from runtime.source import StrategySource
 
 
@@ -93,8 +93,50 @@ def test_the_stresses_are_the_usual_run_at_twice_the_costs_and_one_bar_late(hous
         ("train", replace(usual, costs=Costs(fee_bps=20.0, slippage_bps=6.0, fee_minimum=2.0, fee_per_unit=1.0))),
         ("train", replace(usual, decision_delay=1)),
         *[("jitter", usual)] * 5,
+        *[("train", usual)] * 2,  # the proof run, and the fast one beside it
         ("validation", usual),
     ]
+
+
+def test_a_candidate_whose_proof_run_differs_is_refused_before_validation_is_read(house, scripted):
+    """The runner's fast run and its proof run part in one order: look-ahead, forgery and chance all look like that."""
+    runner = scripted(proven=lambda report: replace(report, order_log=(OrderEntry(row=300, action="1 buy"),)))
+    refused = house.consider(house.add_trial(), runner)
+    (failed,) = refused.card.failed
+    assert (failed.name, failed.limit) == ("proof-run", 0.0)
+    assert failed.figure == len(house.market.dataset.train_cells())
+    assert "differs: 8 (cell 1: order at row 300); must be at most 0" in failed.sentence
+    assert "validation" not in {part for part, _ in runner.asked}
+
+
+def test_better_prices_for_the_same_orders_are_a_difference_too(house, scripted):
+    def dearer(report):
+        return replace(report, fills=tuple(replace(fill, price=fill.price * 1.001) for fill in report.fills))
+
+    refused = house.consider(house.add_trial(), scripted(proven=dearer))
+    assert [each.name for each in refused.card.failed] == ["proof-run"]
+    assert "(cell 1: fill)" in refused.card.failed[0].sentence
+
+
+def test_a_proof_run_that_does_not_end_is_undefined(house, scripted):
+    def failing(report):
+        return replace(
+            report, end=RunEnd.FAILED, failure=Failure(hook="on_bar", exception="KeyError", line=1, message="x")
+        )
+
+    refused = house.consider(house.add_trial(), scripted(proven=failing))
+    (failed,) = refused.card.failed
+    assert (failed.name, failed.figure) == ("proof-run", None)
+    assert "undefined (the strategy failed: KeyError in on_bar)" in failed.sentence
+
+
+def test_validation_is_read_by_a_proof_run(house, scripted):
+    """A fast run of the same source could claim what it likes: its figures are not asked for."""
+    runner = scripted(validation=-0.3, proven=lambda report: report)
+    refused = house.consider(house.add_trial(), runner)
+    assert [part for part, _ in runner.proved] == ["train", "validation"]
+    assert "validation-psr" in [each.name for each in refused.card.failed]
+    assert [part for part, _ in runner.asked if part == "validation"] == ["validation"]
 
 
 def test_half_of_the_edge_must_be_left_under_a_stress(house, scripted):
@@ -107,8 +149,8 @@ def test_every_neighbour_is_run_on_train(house, scripted):
     runner = scripted()
     entered = house.consider(house.add_trial(NUMBERS), runner)
     assert isinstance(entered, Entered)
-    # The usual run, two stresses, and four steps for each of three numbers.
-    assert len([part for part, _ in runner.asked if part == "train"]) == 3 + 12
+    # The usual run, two stresses, four steps for each of three numbers, and the usual run both ways for the proof.
+    assert len([part for part, _ in runner.asked if part == "train"]) == 3 + 12 + 2
     kept = {check.name: check.figure for check in entered.entry.card.checks}
     assert kept["neighbour-stress"] == 1.0
 

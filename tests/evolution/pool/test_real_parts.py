@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.evaluate import CageEvaluator, CellBench, run_trial
 from evolution.ledger import TrialLedger
-from evolution.pool import Binding, CageRunner, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars
+from evolution.pool import Binding, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars, open_runner
 from evolution.report import render_text, run_summary
 from evolution.run import RunFacts
 from evolution.seeds import seed_sources
@@ -22,12 +21,6 @@ from runtime.store import open_engine
 pytestmark = pytest.mark.slow
 
 CONFIG = RunConfig()
-
-
-@contextmanager
-def open_runner(bars):
-    with open_gate_cage(bars) as cage:
-        yield CageRunner(cage=cage)
 
 
 def try_seeds(run_id, dataset, names):

@@ -309,8 +309,9 @@ def test_answers_that_take_too_long_together_end_the_run(monkeypatch):
     talk = Scripted([START, *[NOTHING] * TRADABLE, encode_farewell(None, ())])
     host = RemoteHost(talk, RunLimits(), patience_s=100)
     report = run_host(host, BARS, RunConfig())
-    assert host.broken == "answers that took more than 100 s together"
-    assert report.end is RunEnd.FAILED
+    assert host.is_late
+    assert (report.end, report.failure.exception) == (RunEnd.FAILED, LOST)
+    assert "took more than 100 s together" in report.failure.message
     assert talk.sent < 150
     patient = Scripted([START, *[NOTHING] * TRADABLE, encode_farewell(None, ())])
     assert run_host(RemoteHost(patient, RunLimits()), BARS, RunConfig()).end is RunEnd.FINISHED

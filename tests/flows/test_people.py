@@ -1,0 +1,222 @@
+"""Deciding at the command line: the simple path for a newcomer, and keys once somebody has one."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import shutil
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evolution.candidate import Candidate, Provenance
+from evolution.candidate_files import CandidateFiles
+from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.ledger import TrialLedger
+from evolution.pool import Entered, Pool, admission_bars
+from evolution.pool.runner import open_runner
+from evolution.run import RunFacts
+from evolution.seeds import seed_sources
+from flows.identity import config_hash
+from flows.settings import Settings
+from runtime.market import open_dataset
+from runtime.store import open_engine
+from runtime.version import ENGINE_VERSION
+
+pytestmark = pytest.mark.slow
+
+KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
+
+
+def _now():
+    return datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def stocked(tmp_path_factory):
+    """A home with one entry in its pool: a seed on the set with a planted edge, with the default settings."""
+    home = tmp_path_factory.mktemp("stocked") / "home"
+    settings = Settings()
+    engine = open_engine(home)
+    ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
+    dataset, config = open_dataset("planted-edge", home), settings.run_config()
+    facts = RunFacts(
+        seed=1,
+        plan={},
+        dataset=dataset.name,
+        dataset_sha256=dataset.sha256,
+        config_hash=config_hash(settings),
+        engine_version=ENGINE_VERSION,
+    )
+    candidate = Candidate(
+        id="g000-c000",
+        run_id=ledger.start_run(facts).id,
+        generation=0,
+        index=0,
+        source=dict(seed_sources())["breakout"],
+        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
+    )
+    CandidateFiles(home).write(candidate)
+    bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)
+    with open_runner(admission_bars(dataset)) as runner:
+        trial = run_trial(candidate, CageEvaluator(cage=runner.cage, bench=bench), bench)
+        ledger.add_trials([trial])
+        verdict = pool.consider(trial, dataset=dataset, runner=runner, config=config)
+    assert isinstance(verdict, Entered)
+    engine.dispose()
+    return home
+
+
+@pytest.fixture
+def house(trigate, stocked):
+    shutil.copytree(stocked, trigate.home)
+    return trigate
+
+
+def promote(house, *, by="Ada", environment=None, entry="p-0001"):
+    return house.run(
+        "pool", "promote", entry, "--by", by, "--reason", "steady on every fold", "--json", **(environment or {})
+    )
+
+
+def people_of(house):
+    return [(each["name"], each["public_key"] is not None) for each in house.run("people", "list", "--json").document]
+
+
+def test_a_newcomer_promotes_without_any_ceremony_and_is_told_that_it_is_unsigned(house):
+    done = promote(house)
+    assert done.code == 0, done.out + done.err
+    assert done.document["verdict"] == "promoted"
+    assert done.document["decision"]["attestation"] == "unsigned, first use"
+    assert done.err.count("\n") == 1
+    assert 'Ada decides without a signing key: recorded as "unsigned, first use"' in done.err
+    assert people_of(house) == [("Ada", False)]
+    shown = house.run("pool", "show", "p-0001")
+    assert "promoted by Ada (unsigned, first use): steady on every fold" in shown.out
+    assert "cannot be trusted" not in shown.out
+
+
+def test_a_passphrase_in_the_environment_makes_a_key_and_a_signed_decision(house):
+    done = promote(house, environment=KEY)
+    assert done.code == 0, done.out + done.err
+    assert done.document["decision"]["attestation"] == "signed"
+    assert people_of(house) == [("Ada", True)]
+    assert "correct horse" not in done.out + done.err
+
+
+def test_once_there_is_a_key_others_are_refused_and_a_wrong_passphrase_too(house):
+    added = house.run("people", "add", "Ada", **KEY)
+    assert (added.code, added.err) == (0, "")
+    unknown = promote(house, by="Eve", environment=KEY)
+    assert (unknown.code, unknown.document["verdict"]) == (1, "refused")
+    assert (
+        unknown.document["message"] == "nobody called Eve is enrolled; trigate people add 'Eve' enrols them with a key"
+    )
+    wrong = promote(house, environment={"TRIGATE_PASSPHRASE": "correct house"})
+    assert (wrong.code, wrong.document["verdict"]) == (1, "refused")
+    assert "does not open the key of 'Ada'" in wrong.document["message"]
+    nobody = promote(house)
+    assert nobody.code == 2
+    assert "set TRIGATE_PASSPHRASE" in nobody.document["error"]["message"]
+    declined = house.run("pool", "decline", "p-0001", "--by", "Eve", "--reason", "no", "--json")
+    assert (declined.code, declined.document["verdict"]) == (1, "refused")
+    assert house.run("pool", "list", "--json").document[0]["status"] == "candidate"
+    done = promote(house, by="ada", environment=KEY)
+    assert (done.code, done.document["decision"]["by"]) == (0, "Ada")
+
+
+def test_adding_people_needs_a_passphrase_and_happens_once(house):
+    assert house.run("people", "list").out.startswith("nobody is enrolled yet")
+    asked = house.run("people", "add", "Ada")
+    assert asked.code == 2
+    assert "set TRIGATE_PASSPHRASE" in asked.err
+    short = house.run("people", "add", "Ada", TRIGATE_PASSPHRASE="short")
+    assert (short.code, "at least 8" in short.err) == (2, True)
+    assert house.run("people", "add", "Ada", **KEY).code == 0
+    again = house.run("people", "add", "ADA", **KEY)
+    assert (again.code, "Ada has a signing key already" in again.err) == (2, True)
+    assert house.run("people", "add", "Bob\x1b[2J", **KEY).code == 2
+    listed = house.run("people", "list").out
+    assert "Ada" in listed
+
+
+def test_on_a_terminal_the_first_promotion_offers_a_key(house):
+    answers = ["correct horse\n", "correct horse\n"]
+    code, screen = on_terminal(house, answers, "pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady")
+    assert code == 0, screen
+    assert "Nobody has a signing key here yet" in screen
+    assert "p-0001 is promoted" in screen
+    assert "correct horse" not in screen
+    assert people_of(house) == [("Ada", True)]
+
+
+def test_on_a_terminal_an_empty_answer_goes_unsigned(house):
+    code, screen = on_terminal(house, ["\n", "\n"], "pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady")
+    assert code == 0, screen
+    assert 'recorded as "unsigned, first use"' in screen
+
+
+def on_terminal(house, answers, *words):
+    """Run a command on a terminal of its own and type an answer at each question."""
+    keyboard, terminal = pty.openpty()
+    process = subprocess.Popen(
+        house.command(*words),
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env=house.environment,
+        cwd=house.home.parent,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    screen, waiting = b"", list(answers)
+    while True:
+        try:
+            got = os.read(keyboard, 65_536)
+        except OSError:  # the other side is closed
+            break
+        if not got:
+            break
+        screen += got
+        if waiting and screen.rstrip().endswith(b":"):
+            time.sleep(0.2)  # the echo is turned off just after the question
+            os.write(keyboard, waiting.pop(0).encode())
+            screen += b" "
+    os.close(keyboard)
+    return process.wait(60), screen.decode(errors="replace")
+
+
+def test_an_edited_candidate_file_is_not_promoted(house):
+    path = Path(house.home, "runs", "r-20261130-001", "candidates", "g000-c000.py")
+    path.write_bytes(path.read_bytes() + b"# better\n")
+    refused = promote(house)
+    assert (refused.code, refused.document["verdict"]) == (1, "refused")
+    assert "it was edited" in refused.document["message"]
+    assert people_of(house) == []
+
+
+def test_an_unknown_entry_or_an_empty_reason_asks_nobody_for_anything(house):
+    assert promote(house, entry="p-0099", environment=KEY).code == 2
+    empty = house.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", " ", **KEY)
+    assert empty.code == 2
+    assert people_of(house) == []
+
+
+def test_the_evidence_card_shows_every_check_and_what_else_to_know(house):
+    shown = house.run("pool", "show", "p-0001").out
+    for name in ("deflated-sharpe", "neighbour-stress", "jitter-stress", "validation-psr", "track-record", "regimes"):
+        assert name in shown
+    document = house.run("pool", "show", "p-0001", "--json").document
+    assert {"checks", "notes"} <= set(document)
+    assert all(check["passed"] for check in document["checks"])
+    assert json.dumps(document["notes"])
+
+
+def test_a_candidate_is_not_scored_again(house):
+    refused = house.run("pool", "rescore", "p-0001", "--by", "Ada", "--reason", "a year later", "--json")
+    assert (refused.code, refused.document["verdict"]) == (1, "refused")
+    assert "only what is promoted can be scored again" in refused.document["message"]
