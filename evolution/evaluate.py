@@ -4,8 +4,8 @@ A plain function of its arguments. What runs the candidate is passed in as an ``
 which hands the source to ``gates.evaluate``. Whatever comes back is turned into a value here: a refusal, a kill, a failure and a veto are
 outcomes, never exceptions, and never a score.
 
-The reports come from the child and are claims. ``runtime.kernel.decode_report`` has rebuilt their equity from their fills and the
-bars; nothing else that a child says is used: the cells, their bars, the first bar that counts and buy and hold are all our own.
+A child tells what its strategy asked for and no more: ``runtime.kernel.decode_report`` has made every fill and figure of the reports
+here, from the requests and the bars. The cells, their bars, the first bar that counts and buy and hold are our own anyway.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from runtime.market.bars import Bars
+    from runtime.model import Bar
     from runtime.source import StrategySource
 
 ENTRY = "gates.inside:run"
@@ -30,6 +31,8 @@ _GATES_INSIDE = 2
 
 # A cage knows nothing of bars. What went into its zygote is remembered beside it, to check what comes out.
 _bars_of: WeakKeyDictionary[Cage, Mapping[str, Bars]] = WeakKeyDictionary()
+# The same as records, made on first use: a run that is done again needs them, and they cost more than it does.
+_rows_of: WeakKeyDictionary[Cage, dict[str, list[Bar]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,8 @@ def evaluate(
         verdict = Rejected(source=source, gate=findings[0].gate, findings=findings)
         return Evaluation(verdict=verdict, outcome=answer.outcome, reports=())
     configs = [replace(config, start=cell.warmup) for cell in cells]
-    return _evaluation(admitted, answer, list(zip(cell_bars, configs, strict=True)))
+    runs = [_Run(*run) for run in zip(cell_bars, configs, (_rows(cage, cell) for cell in cells), strict=True)]
+    return _evaluation(admitted, answer, runs)
 
 
 def judge_text(source: StrategySource) -> str | Rejected:
@@ -169,12 +173,27 @@ def _reached(admitted: Admitted, answer: _Answer) -> Verdict:
     return Rejected(source=admitted.source, gate=found.gate, findings=(found,))
 
 
-def _evaluation(admitted: Admitted, answer: _Answer, runs: Sequence[tuple[Bars, RunConfig]]) -> Evaluation:
+class _Run(NamedTuple):
+    """What a report is checked against."""
+
+    bars: Bars
+    config: RunConfig
+    rows: list[Bar]
+
+
+def _rows(cage: Cage, cell: CellJob) -> list[Bar]:
+    known = _rows_of.setdefault(cage, {})
+    if cell.key not in known:
+        known[cell.key] = bars_in(cage)[cell.key].rows()
+    return known[cell.key][cell.start - cell.warmup : cell.stop]
+
+
+def _evaluation(admitted: Admitted, answer: _Answer, runs: Sequence[_Run]) -> Evaluation:
     assert answer.result is not None
     reports = []
-    for number, (encoded, (bars, config)) in enumerate(zip(answer.result.reports, runs, strict=True), start=1):
+    for number, (encoded, run) in enumerate(zip(answer.result.reports, runs, strict=True), start=1):
         try:
-            reports.append(decode_report(encoded, bars, config))
+            reports.append(decode_report(encoded, run.bars, run.config, rows=run.rows))
         except ReportError as error:
             # The cell by its number: its key is a symbol, and reasons are shown to models.
             outcome = broken(answer.outcome, f"cell {number}: {error}")

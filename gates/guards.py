@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import itertools
 import re
+import typing
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,8 +24,12 @@ MODULE_NAME: Final = "candidate"
 
 OWN: Final = "<own>"
 """Gives its argument back if it is an object or a class of the file."""
+OWN_INSTANCE: Final = "<own instance>"
+"""Raises unless its argument is such an object."""
 SHOWN: Final = "<shown>"
 """Gives something in place of its argument that shows no address when it becomes part of a text."""
+SHOWN_OPERAND: Final = "<shown operand>"
+"""The same for what stands right of ``%``."""
 SHOWN_EACH: Final = "<shown each>"
 """The same for the values of ``*arguments`` and ``**arguments``."""
 
@@ -90,15 +95,15 @@ class _Shown:
 
 def shown(value: Any) -> Any:
     """What to put into a text in place of ``value``: plain values themselves, of anything else a stand-in."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is tuple:
-        return tuple(map(shown, value))
-    if kind is dict:
-        return shown_each(value)
     # Numbers of other kinds (members of an IntEnum) must stay numbers for `%d`; their texts are names and digits.
-    return value if isinstance(value, int | float) else _Shown(value)
+    return value if type(value) in _PLAIN or isinstance(value, int | float) else _Shown(value)
+
+
+def shown_operand(value: Any) -> Any:
+    """``shown`` for what stands right of ``%``: there a tuple or a mapping is many values."""
+    if type(value) in _PLAIN:
+        return value
+    return shown_each(value) if isinstance(value, tuple | dict) else shown(value)
 
 
 def shown_each(values: Any) -> Any:
@@ -148,8 +153,9 @@ GUARDED_BUILTINS: Final[Mapping[str, object]] = {
     "ascii": _escape,
     "format": _format,
     OWN: own,
-    f"{OWN} instance": own_instance,
+    OWN_INSTANCE: own_instance,
     SHOWN: shown,
+    SHOWN_OPERAND: shown_operand,
     SHOWN_EACH: shown_each,
 }
 """What stands in the builtins of a load instead of, and besides, the interpreter's own."""
@@ -189,4 +195,6 @@ class Instance:
 def build_class(function: Callable[[], object], name: str, *bases: object, **options: Any) -> object:
     """The ``__build_class__`` of candidates."""
     kept = tuple(base for base in bases if base is not object)
-    return builtins.__build_class__(function, name, *(kept or (Instance,)), **options)
+    if not kept or any(getattr(base, "__origin__", None) is typing.Generic for base in kept):
+        kept = (*kept, Instance)
+    return builtins.__build_class__(function, name, *kept, **options)

@@ -8,6 +8,7 @@ otherwise answer with what ``list.__class__`` is.
 
 from __future__ import annotations
 
+import _strptime  # type: ignore[import-not-found]  # noqa: F401 - not in the stubs; datetime's C code looks for it
 import collections
 import collections.abc
 import copy

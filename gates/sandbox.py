@@ -96,7 +96,7 @@ def make_builtins(print_: Callable[..., None], import_: Callable[..., object]) -
     """The builtins of one load: a new dict, so that no load can change another's.
 
     >>> sorted(set(make_builtins(print, print)) - ALLOWED_BUILTINS)
-    ['<own instance>', '<own>', '<shown each>', '<shown>', '__build_class__', '__import__']
+    ['<own instance>', '<own>', '<shown each>', '<shown operand>', '<shown>', '__build_class__', '__import__']
     """
     allowed = {name: getattr(builtins, name) for name in ALLOWED_BUILTINS}
     own = {"print": print_, "__build_class__": build_class, "__import__": import_}

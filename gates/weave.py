@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, TypeVar
 
-from gates.guards import OWN, SHOWN, SHOWN_EACH
+from gates.guards import OWN, OWN_INSTANCE, SHOWN, SHOWN_EACH, SHOWN_OPERAND
 from gates.reading import Reading
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _guard_self(reading: Reading, function: ast.FunctionDef) -> None:
     is_docstring = (
         isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
     )
-    check = ast.Expr(_call(f"{OWN} instance", _at(ast.Name("self", ast.Load()), first), first))
+    check = ast.Expr(_call(OWN_INSTANCE, _at(ast.Name("self", ast.Load()), first), first))
     function.body.insert(1 if is_docstring else 0, _at(check, first))
 
 
@@ -54,12 +54,12 @@ def _guard_field(_reading: Reading, field: ast.FormattedValue) -> None:
 
 def _guard_remainder(_reading: Reading, operation: ast.BinOp) -> None:
     if isinstance(operation.op, ast.Mod) and not _is_number(operation.left) and not _is_number(operation.right):
-        operation.right = _call(SHOWN, operation.right, operation)
+        operation.right = _call(SHOWN_OPERAND, operation.right, operation)
 
 
 def _guard_own_remainder(_reading: Reading, operation: ast.AugAssign) -> None:
     if isinstance(operation.op, ast.Mod) and not _is_number(operation.value):
-        operation.value = _call(SHOWN, operation.value, operation)
+        operation.value = _call(SHOWN_OPERAND, operation.value, operation)
 
 
 def _guard_format(_reading: Reading, call: ast.Call) -> None:

@@ -12,6 +12,7 @@ from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
+    from evolution.llm.spending import Spending
     from evolution.pool import Pool
     from evolution.report import RunSummary
 
@@ -59,12 +60,14 @@ def show(
     json: Json = False,
 ) -> int:
     """One run: its funnel, its best, its refusals; with --json every trial."""
+    from evolution.llm.spending import spending_document
     from evolution.pool import run_document
 
     ledger, pool = _stores()
     summary = _summary(ledger, pool, run_id)
     if not json:
         print(render(summary), end="")
+        _print_spending(summary.record.id)
         if refusals:
             _print_refusals(pool, summary)
         return 0
@@ -81,8 +84,28 @@ def show(
         for each in pool.refusals(record.id)
     ]
     document["entries"] = [entry.id for entry in summary.entries]
+    document["spending"] = spending_document(_spent(record.id))
     print_json(document)
     return 0
+
+
+def _spent(run_id: str) -> Spending:
+    from evolution.llm.ledger import spending
+    from flows.opening import engine
+    from flows.settings import home_folder
+
+    return spending(engine(home_folder()), run_id)
+
+
+def _print_spending(run_id: str) -> None:
+    """Calls, tokens and money of the models; nothing for a run without them."""
+    from evolution.llm.spending import spending_lines
+
+    lines = spending_lines(_spent(run_id))
+    if lines:
+        print("\nModels")
+        for line in lines:
+            print(f"  {plain(line)}")
 
 
 def _print_refusals(pool: Pool, summary: RunSummary) -> None:
@@ -104,6 +127,8 @@ def report(run_id: RunId, markdown: Annotated[bool, typer.Option("--markdown", h
 
     summary = _summary(*_stores(), run_id)
     print(render_markdown(summary) if markdown else render(summary), end="")
+    if not markdown:
+        _print_spending(summary.record.id)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -12,7 +13,8 @@ from evolution.candidate import Candidate, Provenance
 from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest, run_trial
 from evolution.trial import TrialOutcome
 from fitness import ScoreRules
-from gates import Admitted, Evaluation, Finding, Rejected, open_gate_cage
+from gates import Admitted, Evaluation, Finding, Rejected, admit, open_gate_cage
+from gates.wire import decode_result
 from runtime.cage import CageEnd, CageMode, CageOutcome
 from runtime.kernel import Failure, OrderEntry, RunConfig, RunEnd, run_strategy
 from runtime.market import WARMUP_BARS, Bars, Cell
@@ -272,3 +274,55 @@ def test_a_caged_run_gives_the_trial_that_the_same_strategy_gives_in_this_proces
     assert trial.outcome is TrialOutcome.SCORED, trial.reason
     assert trial.scorecard == here.scorecard
     assert trial.behaviour == here.behaviour
+
+
+DUST_TEXT = """class Dust(Strategy):
+    def on_bar(self, bar):
+        if self.bar_count == 1:
+            self.buy(5e-324)
+            self.buy(5e-324)
+        if self.bar_count == 3:
+            self.sell()
+"""
+
+
+def test_quantities_that_underflow_are_an_outcome(penny_bench):
+    bars, bench = penny_bench
+    with open_gate_cage(bars) as cage:
+        trial = run_trial(candidate(DUST_TEXT), CageEvaluator(cage=cage, bench=bench), bench)
+    assert trial.outcome is TrialOutcome.VETOED
+
+
+@pytest.fixture(scope="module")
+def penny_bench():
+    whole = BARS["AAA"]
+    low = {name: getattr(whole, name) * 0.003 for name in ("open", "high", "low", "close")}
+    bars = {"AAA": replace(whole, **low)}
+    return bars, CellBench.build(bars, CELLS[:1], RunConfig())
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda fields: fields.update(order_log=[[fields["first_tradable_bar"], "1 buy quantity=5e-324"]] * 2),
+        lambda fields: fields.update(order_log=[[fields["first_tradable_bar"], "whatever"]]),
+        lambda fields: fields.update(fills=[[0, "buy", 1e308, 1.0, 0.0, "", 1]] * 13_788),
+        lambda fields: fields.update(books="0" * 64),
+        lambda fields: fields.update(refused_count=2**53),
+        lambda fields: fields.update(last_row=10**9),
+    ],
+)
+def test_a_forged_report_is_an_outcome_of_its_candidate_and_no_fault_of_ours(forge, monkeypatch):
+    """What a child that got out of hand may send: the night goes on, and the candidate is marked as killed."""
+
+    def forged(data, **expected):
+        result = decode_result(data, **expected)
+        fields = json.loads(result.reports[0][4:])
+        forge(fields)
+        return result._replace(reports=(result.reports[0][:4] + json.dumps(fields).encode(), *result.reports[1:]))
+
+    monkeypatch.setattr(admit, "decode_result", forged)
+    with open_gate_cage(BARS) as cage:
+        trial = run_trial(candidate(), CageEvaluator(cage=cage, bench=BENCH), BENCH)
+    assert trial.outcome is TrialOutcome.KILLED
+    assert "does not follow the protocol: cell 1" in trial.reason

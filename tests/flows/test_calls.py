@@ -138,7 +138,7 @@ def test_a_night_meets_every_fault_once_and_its_replay_gives_the_identical_pool(
     monkeypatch.setenv(KEY_NAME, KEY)
     modes = sorted(llm_server.MODES)
     plan = [mode for each in modes for mode in ("violating", each)]
-    with llm_server.ScriptedServer(plan, key=KEY, seed=SERVER_SEED) as server:
+    with llm_server.ScriptedServer(plan, key=KEY, seed=0) as server:
         settings = settings_for(
             server,
             generations=5,
@@ -146,7 +146,7 @@ def test_a_night_meets_every_fault_once_and_its_replay_gives_the_identical_pool(
             data="planted-edge",
             profile={"key_env": KEY_NAME, "timeouts": {"read_s": 1.0, "call_s": 6.0}},
         )
-        run_id, stops = run_through(settings, tmp_path, seed=NIGHT_SEED, admit=True)
+        run_id, stops = run_through(settings, tmp_path, seed=3, admit=True)
     assert {seen.mode for seen in server.seen} >= set(modes)
     assert len(stops) > 10
     engine = opening.engine(tmp_path)
@@ -178,9 +178,6 @@ def test_a_night_meets_every_fault_once_and_its_replay_gives_the_identical_pool(
     # The key is nowhere: neither in the database, whatever is compressed in it, nor in any file of the home.
     assert not [value for value in everything(engine) if KEY.encode() in value]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
-
-
-SERVER_SEED, NIGHT_SEED = 0, 3
 
 
 def test_a_night_that_was_cut_short_asks_nothing_again(tmp_path, settings_for, llm_server):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
+from typing import TYPE_CHECKING
 
 from gates import inside
-from gates.inside import converse, run
 from gates.wire import pack, unpack
 
-__all__ = ["converse", "prepare", "run", "tell"]
+if TYPE_CHECKING:
+    from runtime.cage.line import Line
+
+ENVIRONMENT: dict[str, str] = {}
 
 
 def tell(environment: dict[str, str], bars: bytes) -> bytes:
@@ -19,5 +21,15 @@ def tell(environment: dict[str, str], bars: bytes) -> bytes:
 
 def prepare(blob: bytes) -> None:
     header, (bars,) = unpack(blob)
-    os.environ.update(json.loads(json.dumps(header["environment"])))
+    ENVIRONMENT.update(header["environment"])
     inside.prepare(bars)
+
+
+def run(job: bytes) -> bytes:
+    os.environ.update(ENVIRONMENT)  # in the child: the zygote itself is still held to a clean one
+    return inside.run(job)
+
+
+def converse(job: bytes, line: Line) -> bytes:
+    os.environ.update(ENVIRONMENT)
+    return inside.converse(job, line)

@@ -176,3 +176,9 @@ def test_reading_never_raises_and_agrees_with_the_parser_on_where_strings_end(pi
         except SyntaxError:
             return
         compile(tree, "read", "exec", ast.PyCF_ONLY_AST)
+
+
+def test_statements_on_one_line_are_no_chain():
+    words = Words("; ".join(f"a{i} = {i}" for i in range(20)))
+    assert words.read()
+    assert words.findings == []

@@ -237,7 +237,7 @@ def children_of(pid):
 # -- what the fast run could do and the proof run shows --
 
 LOOKS_AHEAD = text(
-    "later = [b for b in self.all_bars if b.ts > bar.ts]\n"
+    "later = [b for b in Strategy.all_bars if b.ts > bar.ts]\n"
     "if later and later[0].close > bar.close:\n    self.target(1.0)\nelif self.long:\n    self.close()"
 )
 

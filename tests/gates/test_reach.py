@@ -69,7 +69,7 @@ def given() -> list[tuple[str, object]]:
         "text", b"bytes", 1, 1.0, 1j, [], {}, set(), (), {}.items(), iter([]), map(abs, []), range(3), slice(1), *errors,
         list[hint], typing_.List[hint], typing_.Optional[hint], typing_.Union[int, hint], typing_.Callable[[hint], hint],
         typing_.Type[hint], typing_.ClassVar[hint], typing_.Literal[hint], typing_.Final[hint], typing_.TypeVar("T", bound=hint),
-        typing_.NewType("N", "x"), typing_.NamedTuple("N", [("a", "x")]), typing_.TypedDict("D", {"a": "x"}),
+        typing_.NewType("N", "x"), typing_.NamedTuple("N", [("a", "x")]), typing_.TypedDict,
     ]  # fmt: skip
     return start + [(f"<{type(value).__name__}>", value) for value in made]
 

@@ -264,3 +264,16 @@ def test_open_orders_during_a_delay_are_listed(play):
     seen = []
     play([100] * 4, {0: lambda s: s.buy(1), 1: lambda s: seen.append(len(s.open_orders))}, decision_delay=2)
     assert seen == [1]
+
+
+def test_only_so_many_orders_may_wait_and_cancels_always_pass(play):
+    """Every bar is matched against every waiting order, here and again wherever the report is read."""
+
+    def ask(s):
+        for _ in range(3):
+            s.buy(1, limit=50)
+
+    plan = {0: ask, 1: ask, 2: lambda s: s.cancel(), 3: ask}
+    report = play([100] * 6, plan, limits=RunLimits(open_orders=4))
+    assert [refusal.reason for refusal in report.refused] == ["too many open orders: at most 4 may wait"] * 2
+    assert report.open_orders == 3

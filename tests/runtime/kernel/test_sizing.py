@@ -223,3 +223,48 @@ def test_a_whole_number_of_steps_stays_what_it_is(steps, step):
     assert floor_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
     assert ceil_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
     assert floor_to(math.pi, None) == math.pi
+
+
+# The edges of arithmetic ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("price", [0.3, 100.0])
+def test_quantities_that_underflow_are_refused_and_never_booked(play, price):
+    """Two fills of 5e-324 units at 0.3 have an average entry price of 0, and a closed trade divides by it."""
+
+    def dust(s):
+        s.buy(5e-324)
+        s.buy(5e-324)
+        s.buy(1e-10)
+
+    report = play([price] * 5, {0: dust, 2: lambda s: s.sell()})
+    assert report.fills == ()
+    assert [refusal.reason for refusal in report.refused] == [
+        "quantity 4.940656458e-324 is too small to trade",
+        "quantity 4.940656458e-324 is too small to trade",
+        "quantity 1e-10 is too small to trade",
+        "nothing to sell: the position is 0",
+    ]
+
+
+def test_a_fill_that_would_change_nothing_is_refused(play):
+    report = play([1e-3] * 4, {0: lambda s: s.buy(1e7), 1: lambda s: s.sell(1e-7), 2: lambda s: s.buy(1e-7)})
+    assert [fill.quantity for fill in report.fills] == [1e7]
+    assert all("too small to trade" in refusal.reason for refusal in report.refused)
+    assert report.refused_count == 2
+
+
+def test_a_satoshi_is_not_dust(play):
+    report = play([60_000.0] * 3, {0: lambda s: s.buy(1e-8), 1: lambda s: s.sell(1e-8)})
+    assert len(report.trades) == 1
+
+
+def test_a_fill_beyond_what_arithmetic_bears_is_refused(play):
+    report = play([1e-4] * 3, {0: lambda s: s.buy()}, cash=1e13)
+    assert report.fills == ()
+    assert report.refused[0].reason == "quantity 1e+17 is too large to trade"
+
+
+def test_a_lot_below_the_rounding_of_a_large_quantity_does_not_stall():
+    quantity = affordable(Costs(fee_bps=7), 123_456_789.0, 1e-7, 1e-8)
+    assert quantity * 1e-7 + fee_of(Costs(fee_bps=7), quantity, 1e-7) <= 123_456_789.0
