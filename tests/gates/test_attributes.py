@@ -55,7 +55,7 @@ def test_a_wrong_guess_is_named_with_what_was_meant(body, rule, message, hint):
         ("self.sma = 3\nself.sma > bar.close", SMA),
         ("self.position.is_integer()", ""),
         ("(lambda self: self.nope)", ""),
-        ("bar = self\nbar.whatever = 1\nbar.nothing", ""),
+        ("bar = [1]\nbar.nothing", ""),
         ("len(self.sma)", SMA),
     ],
 )

@@ -57,7 +57,7 @@ def result_of(evaluation):
 
 def test_good_candidates_get_in_company_what_they_get_alone(open_side_door, smoke_cell):
     cage = open_side_door
-    good = dict([*benign_files(), *seed_sources()])
+    good = dict([*seed_sources(), *benign_files()][:30])
 
     def score(source):
         return evaluate(source, cage, [smoke_cell], RunConfig(), LIMITS)
@@ -68,7 +68,7 @@ def test_good_candidates_get_in_company_what_they_get_alone(open_side_door, smok
         return _run(cage, Job(source=SIDE_DOOR + source), "S", LIMITS).outcome
 
     alone = {name: result_of(score(source)) for name, source in good.items()}
-    assert len(set(alone.values())) > 25, "the results tell them apart"
+    assert len(set(alone.values())) > 20, "the results tell them apart"
     batch = [(name, score, source) for name, source in good.items()]
     batch += [(name, misbehave, source) for name, source in BAD.items()]
     assert len(BAD) / len(batch) >= 0.3

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from cage_arena import ENTRY, Arena, open_broken_cage
+from cage_arena import ENTRY, QUICK, Arena, open_broken_cage
 
 from runtime.cage import CageEnd, CageLimits, CageOutcome, open_cage
 from runtime.cage.job import Job
@@ -155,6 +155,19 @@ def test_what_is_not_computing_is_forbidden(arena: Arena, surroundings: Surround
     surroundings.assert_untouched(outcome)
     arena.assert_unharmed()
     assert arena.zygote_pid == zygote
+
+
+def test_a_conversing_child_is_held_in_the_same_way(arena: Arena, surroundings: Surroundings) -> None:
+    """Every evaluation and every proof run is a conversation, whose filter lets through one read more."""
+    ends = {}
+    for name, program in FORBIDDEN.items():
+        with arena.cage.converse(surroundings.fill(program).encode(), QUICK) as talk:
+            outcome = talk.receive()
+            assert isinstance(outcome, CageOutcome)
+            surroundings.assert_untouched(outcome)
+            ends[name] = outcome.end
+    assert set(ends.values()) == {CageEnd.FORBIDDEN}, ends
+    arena.assert_unharmed()
 
 
 LANDLOCK_HOLDS = ["read a file", "write a file", "append to a file", "truncate a file", "remove a file", "rename a file",
