@@ -177,11 +177,17 @@ class Candidate:
         return run_host(host, bars, replace(config, start=cell.warmup), rows=rows, limits=_LIMITS)
 
 
+MASKED_SYMBOL = "MASKED"
+"""What every strategy sees as its instrument's name, in the dry run, in the search and in proof runs."""
+
+
 class CandidateHost(LocalHost):
     """Loads the candidate afresh when it starts, and puts what it printed before it had a log in front of its log."""
 
     def __init__(self, candidate: Candidate | Finding, instrument: Instrument, timeframe: Timeframe) -> None:
-        super().__init__(Strategy, instrument, timeframe, _LIMITS)
+        # One name everywhere: a dry run that can be told from the real thing is a test that can be cheated, and a symbol is
+        # something that a model may have read about.
+        super().__init__(Strategy, replace(instrument, symbol=MASKED_SYMBOL), timeframe, _LIMITS)
         self._candidate = candidate
         self._printed: list[str] = []
 
