@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from flows.output import plain
 from flows.problems import Problem
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """What shells expect after Ctrl-C."""
+
+_OUTPUT_TROUBLE = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF})
 
 # Typer carries its own copy of click in some versions and uses the package in others; its public faces lead to the right one.
 _ClickError: type[Exception] = next(
@@ -30,6 +34,7 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
 
     Exit 0 done, 1 a negative verdict, 2 wrong usage or bad input, 3 the environment, 130 interrupted.
     """
+    _stand_in_for_closed_streams()
     try:
         result = command()
         sys.stdout.flush()
@@ -37,24 +42,50 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
         return _say(problem.kind, str(problem), problem.exit_code, as_json=as_json)
     except _ClickError as problem:
         return _say_usage(problem, as_json=as_json)
-    except typer.Exit as ending:
-        return ending.exit_code
+    except (typer.Exit, SystemExit) as ending:
+        return _after_exit(ending, as_json=as_json)
     except (typer.Abort, KeyboardInterrupt):
-        return _say("interrupted", "stopped on request; what was stored stays stored", INTERRUPTED, as_json=as_json)
+        return _say_interrupted(as_json=as_json)
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted. Keep the interpreter from complaining while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_gone()
+    except OSError as error:
+        if error.errno not in _OUTPUT_TROUBLE:
+            return _say("fault", _fault_sentence(error), 3, as_json=as_json)
+        return _say("environment", f"output: {(error.strerror or str(error)).lower()}", 3, as_json=False)
     except Exception as error:  # noqa: BLE001 - the process boundary: a fault of ours is kept and told in one sentence
         return _say("fault", _fault_sentence(error), 3, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _after_exit(ending: typer.Exit | SystemExit, *, as_json: bool) -> int:
+    """Typer turns Ctrl-C into an exit with 130, and a closed pipe into a system exit with 1."""
+    if isinstance(ending, SystemExit):
+        return _reader_gone()
+    return _say_interrupted(as_json=as_json) if ending.exit_code == INTERRUPTED else ending.exit_code
+
+
+def _say_interrupted(*, as_json: bool) -> int:
+    return _say("interrupted", "stopped on request; what was stored stays stored", INTERRUPTED, as_json=as_json)
+
+
+def _reader_gone() -> int:
+    """The reader (head, less) has what it wanted. Keep the interpreter from complaining while it shuts down."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    return 0
+
+
+def _stand_in_for_closed_streams() -> None:
+    """A process may be started with its output closed; then there is nobody to tell, and nothing must break."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - until the process ends
 
 
 def _say(kind: str, message: str, code: int, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": {"kind": kind, "message": message}}))
     else:
-        print(f"trigate: {message}", file=sys.stderr)
+        print(f"trigate: {plain(message)}", file=sys.stderr)
     return code
 
 

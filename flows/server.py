@@ -75,6 +75,11 @@ class PendingServer:
         self._process = process
         self._log = log
 
+    @property
+    def own(self) -> bool:
+        """Started by us; False when the environment named it."""
+        return self._process is not None
+
     def wait(self, tick: Callable[[float], None] = lambda _elapsed: None) -> PrefectServer:
         """Block until the server is healthy; ``tick`` gets the seconds waited so far.
 
@@ -93,7 +98,7 @@ class PendingServer:
                 raise EnvironmentProblem(self._silence(elapsed))
             tick(elapsed)
             time.sleep(0.1)
-        return PrefectServer(api_url=self.api_url, own=self._process is not None)
+        return PrefectServer(api_url=self.api_url, own=self.own)
 
     def _silence(self, elapsed: float) -> str:
         if self._process is None:

@@ -46,7 +46,7 @@ class SearchSection(_Section):
 class RunSection(_Section):
     """``[run]``: cash and costs, the same for every candidate and for buy and hold."""
 
-    cash: Annotated[float, Field(gt=0)] = 100_000.0
+    cash: Annotated[float, Field(ge=1, le=1e12)] = 100_000.0
     fee_bps: Annotated[float, Field(ge=0, le=1_000)] = 10.0
     slippage_bps: Annotated[float, Field(ge=0, le=1_000)] = 0.0
 
@@ -76,7 +76,7 @@ class Settings(_Section):
 
     data: str = "us-large-caps"
     """Name of a data set, or path of a CSV file."""
-    cage: Annotated[str, Field(pattern="^(full|reduced)$")] = "full"
+    cage: Literal["full", "reduced"] = "full"
     """``full`` needs Landlock and seccomp; ``reduced`` does without and is for machines that lack them."""
     workers: Annotated[int, Field(ge=1, le=256)] | None = None
     """Candidates that run at the same time; None means one per core."""
@@ -188,7 +188,8 @@ def load_settings(path: Path | None, home: Path, **changes: Any) -> Settings:
     for name, value in changes.items():
         if value is not None:
             _set(content, name.split("__"), value)
-    for name, profile in content.get("llm", {}).items():
+    profiles = content.get("llm")
+    for name, profile in profiles.items() if isinstance(profiles, dict) else ():
         if isinstance(profile, dict):
             profile.setdefault("name", name)
     try:
@@ -200,7 +201,8 @@ def load_settings(path: Path | None, home: Path, **changes: Any) -> Settings:
         # Under [llm] and [feeds] somebody may have pasted a key or a password: never print values from there.
         hidden = first["type"] == "extra_forbidden" or first["loc"][:1] in {("llm",), ("feeds",)}
         value = "" if hidden else f" = {first['input']!r}"
-        raise UsageProblem(f"{where}: {key}{value}: {first['msg'].lower()}") from None
+        rule = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"].lower()
+        raise UsageProblem(f"{where}: {key}{value}: {rule}") from None
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
@@ -406,7 +407,16 @@ def main(words: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="trigate-calibrate-") as folder:
         open_engine(Path(folder)).dispose()
         tasks, words_of = plan(arguments, folder)
-        records = run_all(tasks, arguments.workers, arguments.out)
+        try:
+            records = run_all(tasks, arguments.workers, arguments.out)
+        except BrokenProcessPool:
+            kept = (
+                "nothing is kept without --out"
+                if arguments.out is None
+                else "the same command goes on with what is kept"
+            )
+            print(f"calibrate: a worker process was ended from outside; {kept}", file=sys.stderr)
+            return 3
     if arguments.json:
         print(json.dumps([asdict(record) for record in records]))
     else:

@@ -3,8 +3,6 @@
 The passphrase is stretched with scrypt (128 MiB, about half a second), and the key sealed with ChaCha20-Poly1305. What this does
 not stop: somebody who can read the file may try passphrases at that price, and somebody who can watch this process sees the key.
 
-Errors:
-
 SigningError             a key cannot be used; the text is one sentence
   WrongPassphraseError   the file is whole, the passphrase is another one
 """

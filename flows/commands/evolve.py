@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,6 +103,9 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
     from flows.start import open_night
 
     server = start_server(home)
+    if not server.own:
+        server.wait()  # a named server that does not answer is told before a run begins
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's stop is a stop on request, too
     run_id = ""
     try:
         with open_night(settings, home, watch, order) as night:

@@ -139,7 +139,7 @@ def test_the_seeds_do_trade_before_the_cut(evaluator):
 LOOKS_AHEAD = StrategySource(b"""
 class S(Strategy):
     def on_bar(self, bar):
-        later = [one for one in self.all_bars if one.ts > bar.ts]
+        later = [one for one in self.history(0) if one.ts > bar.ts]
         if later and later[0].close > bar.close:
             self.target(1.0)
         elif self.long:

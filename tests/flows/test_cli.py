@@ -183,3 +183,50 @@ def test_help_does_not_import_what_it_does_not_need():
     code = f"import sys, json, flows.cli; print(json.dumps([n for n in {heavy} if n in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_a_full_disk_behind_the_output_is_told_in_one_sentence(trigate):
+    import subprocess
+
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device, not a path of ours
+        done = subprocess.run(
+            trigate.command("data", "list"),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=trigate.environment,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr == "trigate: output: no space left on device\n"
+
+
+def test_a_reader_that_leaves_early_is_no_fault(trigate):
+    import subprocess
+
+    process = subprocess.Popen(
+        trigate.command("data", "list"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=trigate.environment,
+    )
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["llm = 3\n", "[run]\ncash = inf\n", "[run]\ncash = nan\n", "cage = 'none'\n", "not toml"]
+)
+def test_a_configuration_that_cannot_be_is_bad_input_not_a_fault(trigate, tmp_path, text):
+    (tmp_path / "trigate.toml").write_text(text)
+    ended = trigate.run("evolve")
+    assert ended.code == 2
+    one_sentence(ended, "trigate.toml")
+
+
+def test_control_characters_of_a_file_name_never_reach_the_terminal(trigate):
+    ended = trigate.run("check", "a\x1b[31mb.py")
+    assert ended.code == 2
+    one_sentence(ended, "a\\x1b[31mb.py")

@@ -1,0 +1,12 @@
+"""Where the ``trigate`` command begins: before anything else is imported, so that Ctrl-C is quiet from the first moment."""
+
+from __future__ import annotations
+
+
+def main() -> int:
+    """Run the command line; see ``flows.cli.main``."""
+    try:
+        from flows.cli import main as run  # noqa: PLC0415 - the import is what takes the time
+    except KeyboardInterrupt:
+        return 130
+    return run()
