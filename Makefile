@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-kernel bench-cage clean
+.PHONY: evolve test check format calibrate bench-cage clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -22,15 +22,6 @@ check: $(VENV)/.dev
 # How often noise is promoted, and how often an edge is; long (see scripts/calibrate.py --help).
 calibrate: $(VENV)/.dev
 	@$(BIN)/python scripts/calibrate.py $(ARGS)
-
-# Against other engines, in an environment of their own: they are only run side by side, never shipped.
-bench-kernel: .venv-bench/.done
-	@.venv-bench/bin/python benchmarks/bench_kernel.py $(ARGS)
-
-.venv-bench/.done: benchmarks/requirements-peers.txt pyproject.toml constraints.txt
-	@$(PYTHON) -m venv .venv-bench
-	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement benchmarks/requirements-peers.txt
-	@touch $@
 
 bench-cage: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_cage.py $(ARGS)
