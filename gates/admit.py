@@ -6,7 +6,9 @@ happens in the cage (``gates.inside``), in one child per call, which is never re
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 ENTRY = "gates.inside:run"
 
+# A source is looked at several times: for its model, for its score, for look-ahead, and under each stress at admission.
+_TEXTS_REMEMBERED = 256
 # Gates two and three.
 _GATES_INSIDE = 2
 
@@ -103,23 +107,18 @@ def evaluate(
         KeyError: a cell names bars that the cage was not opened with.
         CageError: the machine could not run the job.
     """
-    cell_bars = [cell.bars(bars_in(cage)[cell.key]) for cell in cells]
+    runs = [_run_of(cage, cell, config) for cell in cells]
     class_name = judge_text(source)
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
-    admitted = Admitted(source=source, class_name=class_name)
-    answer = _run(cage, Job(source=source.data, cells=tuple(cells), config=config), class_name, limits)
-    if answer.result is None:
-        return Evaluation(verdict=_reached(admitted, answer), outcome=answer.outcome, reports=())
-    if answer.result.findings:
-        findings = answer.result.findings
-        verdict = Rejected(source=source, gate=findings[0].gate, findings=findings)
-        return Evaluation(verdict=verdict, outcome=answer.outcome, reports=())
-    configs = [replace(config, start=cell.warmup) for cell in cells]
-    runs = [_Run(*run) for run in zip(cell_bars, configs, (_rows(cage, cell) for cell in cells), strict=True)]
-    return _evaluation(admitted, answer, runs)
+    job = Job(source=source.data, class_name=class_name, cells=tuple(cells), config=config)
+    answer = _ask(cage, job, runs, limits)
+    verdict = _verdict(source, class_name, answer)
+    is_complete = answer.result is not None and isinstance(verdict, Admitted)
+    return Evaluation(verdict=verdict, outcome=answer.outcome, reports=answer.reports if is_complete else ())
 
 
+@lru_cache(maxsize=_TEXTS_REMEMBERED)
 def judge_text(source: StrategySource) -> str | Rejected:
     """Gate one and the text part of gate three; the name of the strategy class when they let the source pass."""
     scanned = scan(source)
@@ -134,45 +133,6 @@ def broken(outcome: CageOutcome, why: str) -> CageOutcome:
     return replace(outcome, end=CageEnd.BROKEN_RESULT, reason=reason, payload=None)
 
 
-class _Answer(NamedTuple):
-    """What one child said, and how it ended."""
-
-    result: Result | None
-    """Its word, checked for form; None when there is none to take."""
-    outcome: CageOutcome
-    passed: int
-    """How many gates it says that the source has passed."""
-
-
-def _run(cage: Cage, job: Job, class_name: str, limits: CageLimits | None) -> _Answer:
-    """Run one job in one child. A conversation, so that a child that has to be ended has said in which gate it was."""
-    passed = 0
-    with cage.converse(encode_job(job), limits) as talk:
-        while isinstance(said := talk.receive(), bytes):
-            if said != PASSED or passed == _GATES_INSIDE:
-                return _Answer(None, broken(talk.finish(), "a message that is none"), passed)
-            passed += 1
-    if said.payload is None:
-        return _Answer(None, said, passed)
-    try:
-        return _Answer(decode_result(said.payload, class_name=class_name, cells=len(job.cells)), said, passed)
-    except WireError as error:
-        return _Answer(None, broken(said, str(error)), passed)
-
-
-def _reached(admitted: Admitted, answer: _Answer) -> Verdict:
-    """The verdict on a source whose child did not live to give one, or gave none that counts."""
-    reason = answer.outcome.reason
-    match answer.passed:
-        case 0:
-            found = finding("killed-in-load", f"loading {reason}")
-        case 1:
-            found = finding("killed-in-dry-run", f"the dry run {reason}")
-        case _:
-            return admitted
-    return Rejected(source=admitted.source, gate=found.gate, findings=(found,))
-
-
 class _Run(NamedTuple):
     """What a report is checked against."""
 
@@ -181,21 +141,82 @@ class _Run(NamedTuple):
     rows: list[Bar]
 
 
-def _rows(cage: Cage, cell: CellJob) -> list[Bar]:
-    known = _rows_of.setdefault(cage, {})
+def _run_of(cage: Cage, cell: CellJob, config: RunConfig) -> _Run:
+    bars, known = bars_in(cage)[cell.key], _rows_of.setdefault(cage, {})
     if cell.key not in known:
-        known[cell.key] = bars_in(cage)[cell.key].rows()
-    return known[cell.key][cell.start - cell.warmup : cell.stop]
+        known[cell.key] = bars.rows()
+    rows = known[cell.key][cell.start - cell.warmup : cell.stop]
+    return _Run(cell.bars(bars), replace(config, start=cell.warmup), rows)
 
 
-def _evaluation(admitted: Admitted, answer: _Answer, runs: Sequence[_Run]) -> Evaluation:
-    assert answer.result is not None
-    reports = []
-    for number, (encoded, run) in enumerate(zip(answer.result.reports, runs, strict=True), start=1):
-        try:
-            reports.append(decode_report(encoded, run.bars, run.config, rows=run.rows))
-        except ReportError as error:
-            # The cell by its number: its key is a symbol, and reasons are shown to models.
-            outcome = broken(answer.outcome, f"cell {number}: {error}")
-            return Evaluation(verdict=admitted, outcome=outcome, reports=())
-    return Evaluation(verdict=admitted, outcome=answer.outcome, reports=tuple(reports))
+class _Answer(NamedTuple):
+    """What one child said, and how it ended."""
+
+    result: Result | None
+    """Its last word, checked for form; None when there is none to take."""
+    outcome: CageOutcome
+    passed: int
+    """How many gates it says that the source has passed."""
+    reports: tuple[RunReport, ...] = ()
+    """One per cell when there is a result without findings."""
+
+
+def _ask(cage: Cage, job: Job, runs: Sequence[_Run], limits: CageLimits | None) -> _Answer:
+    """Run one job in one child.
+
+    A conversation, so that a child that has to be ended has said in which gate it was, and so that each report is checked
+    while the child makes the next one.
+    """
+    passed, reports = 0, list[RunReport]()
+    with cage.converse_soon(limits) as talk:
+        talk.send(encode_job(job))
+        if _has_idle_processor():
+            cage.stand_by(limits)
+        while isinstance(said := talk.receive(), bytes):
+            if passed < _GATES_INSIDE:
+                if said != PASSED:
+                    return _Answer(None, broken(talk.finish(), "a message that is none"), passed)
+                passed += 1
+                continue
+            try:
+                reports.append(_report(said, runs, len(reports)))
+            except ReportError as error:
+                # The cell by its number: its key is a symbol, and reasons are shown to models.
+                return _Answer(None, broken(talk.finish(), f"cell {len(reports) + 1}: {error}"), passed)
+    if said.payload is None:
+        return _Answer(None, said, passed)
+    try:
+        result = decode_result(said.payload, class_name=job.class_name)
+        if not result.findings and (passed, len(reports)) != (_GATES_INSIDE, len(runs)):
+            raise WireError("an admitted source without its reports")  # noqa: TRY301 - as any other broken word
+    except WireError as error:
+        return _Answer(None, broken(said, str(error)), passed)
+    return _Answer(result, said, passed, tuple(reports))
+
+
+def _has_idle_processor() -> bool:
+    """Whether a child that is started ahead of its job takes nothing from those that have one."""
+    return os.getloadavg()[0] < (os.cpu_count() or 1)
+
+
+def _report(data: bytes, runs: Sequence[_Run], number: int) -> RunReport:
+    if number >= len(runs):
+        raise ReportError("a report too many")
+    run = runs[number]
+    return decode_report(data, run.bars, run.config, rows=run.rows)
+
+
+def _verdict(source: StrategySource, class_name: str, answer: _Answer) -> Verdict:
+    """What the child found, or, when it did not live to say so or what it said does not count, how far it got."""
+    reason = answer.outcome.reason
+    if answer.result is not None:
+        findings = answer.result.findings
+    elif answer.passed == 0:
+        findings = (finding("killed-in-load", f"loading {reason}"),)
+    elif answer.passed < _GATES_INSIDE:
+        findings = (finding("killed-in-dry-run", f"the dry run {reason}"),)
+    else:
+        findings = ()
+    if findings:
+        return Rejected(source=source, gate=findings[0].gate, findings=findings)
+    return Admitted(source=source, class_name=class_name)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gates import allowed
 from gates.rules import finding
+from gates.walks import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gates.findings import Finding
 
@@ -32,35 +33,38 @@ class _Facts(NamedTuple):
     """Set on self from ``self.indicator(...)`` and in no other way."""
 
 
-def judge_attributes(tree: ast.Module, strategy: ast.ClassDef) -> Iterator[Finding]:
-    """Findings about reads in the methods of the strategy class."""
+def judge_attributes(nodes: Sequence[ast.AST], strategy: ast.ClassDef) -> Iterator[Finding]:
+    """Findings about reads in the methods of the strategy class; ``nodes`` are those of the file."""
     if any(not (isinstance(base, ast.Name) and base.id in _PLAIN_BASES) for base in strategy.bases):
         return  # another base may bring anything
-    facts = _facts_of(tree)
+    facts = _facts_of(nodes)
     left = _MAX_GUESSES
     for method in strategy.body:
-        if not isinstance(method, ast.FunctionDef) or not _is_self(method):
+        if not isinstance(method, ast.FunctionDef):
             continue
-        bar = _bar_of(method)
-        for node in ast.walk(method):
+        inside = list(walk(method))
+        if not _is_self(method, inside):
+            continue
+        bar = _bar_of(method, inside)
+        for node in inside:
             found = _judge(node, facts, bar)
             if found is not None and left:
                 left -= 1
                 yield found
 
 
-def _is_self(method: ast.FunctionDef) -> bool:
+def _is_self(method: ast.FunctionDef, inside: Sequence[ast.AST]) -> bool:
     """Whether ``self`` is the strategy in all of the method."""
     parameters = [*method.args.posonlyargs, *method.args.args]
-    return bool(parameters) and parameters[0].arg == "self" and not method.decorator_list and _stays(method, "self")
+    return bool(parameters) and parameters[0].arg == "self" and not method.decorator_list and _stays(inside, "self")
 
 
-def _stays(method: ast.FunctionDef, name: str) -> bool:
-    """Whether a parameter is never given another meaning inside the method."""
-    for node in ast.walk(method):
+def _stays(inside: Sequence[ast.AST], name: str) -> bool:
+    """Whether a parameter is never given another meaning inside the method, which is the first node."""
+    for node in inside:
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
             return False
-        if node is not method and isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        if node is not inside[0] and isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             if isinstance(node, ast.ClassDef):
                 return False
             inner = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -69,19 +73,19 @@ def _stays(method: ast.FunctionDef, name: str) -> bool:
     return True
 
 
-def _bar_of(method: ast.FunctionDef) -> str | None:
+def _bar_of(method: ast.FunctionDef, inside: Sequence[ast.AST]) -> str | None:
     parameters = [*method.args.posonlyargs, *method.args.args]
-    if method.name != "on_bar" or len(parameters) < 2 or not _stays(method, parameters[1].arg):
+    if method.name != "on_bar" or len(parameters) < 2 or not _stays(inside, parameters[1].arg):
         return None
     return parameters[1].arg
 
 
-def _facts_of(tree: ast.Module) -> _Facts:
+def _facts_of(nodes: Sequence[ast.AST]) -> _Facts:
     known = set(allowed.STRATEGY_ATTRIBUTES | allowed.PRIVATE_NAMES_OF_STRATEGY)
     from_indicator: set[str] = set()
     from_elsewhere: set[str] = set()
     plain_stores: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and (name := _name_on_self(targets[0])) and _is_indicator(node.value):
@@ -99,7 +103,7 @@ def _facts_of(tree: ast.Module) -> _Facts:
 
 
 def _bound_in_body(node: ast.ClassDef) -> Iterator[str]:
-    for inner in ast.walk(node):
+    for inner in walk(node):
         if isinstance(inner, ast.FunctionDef | ast.ClassDef):
             yield inner.name
         elif isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):

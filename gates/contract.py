@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from gates.attributes import judge_attributes
 from gates.rules import finding
+from gates.walks import children, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,15 +34,15 @@ def strategy_classes(tree: ast.Module) -> list[ast.ClassDef]:
 
 def judge_tree(tree: ast.Module) -> list[Finding]:
     """Everything that the text alone says against the contract, in source order."""
-    found = strategy_classes(tree)
-    findings = list(_nested(tree, found))
+    found, nodes = strategy_classes(tree), list(walk(tree))
+    findings = list(_nested(tree, nodes, found))
     if not found:
         findings += [] if findings else [finding("one-strategy", "no class inherits Strategy")]
     for extra in found[1:]:
         findings.append(_at("one-strategy", f"{extra.name} is a second class that inherits Strategy", extra))
     if len(found) == 1:
         findings += _judge_class(found[0])
-        findings += judge_attributes(tree, found[0])
+        findings += judge_attributes(nodes, found[0])
     return sorted(findings, key=lambda one: (one.line, one.column))
 
 
@@ -65,10 +66,10 @@ def _inherits(node: ast.ClassDef, names: set[str]) -> bool:
     return any(isinstance(base, ast.Name) and base.id in names for base in node.bases)
 
 
-def _nested(tree: ast.Module, found: list[ast.ClassDef]) -> Iterator[Finding]:
+def _nested(tree: ast.Module, nodes: list[ast.AST], found: list[ast.ClassDef]) -> Iterator[Finding]:
     names = {"Strategy", *(node.name for node in found)}
     top = {id(node) for node in tree.body}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef) and id(node) not in top and _inherits(node, names):
             yield _at("nested-strategy", f"{node.name} inherits Strategy, but not at the top level", node)
 
@@ -148,7 +149,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """A node and what is below it, without entering functions and classes."""
     yield node
     if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _own_nodes(child)
 
 

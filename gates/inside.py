@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gates.contract import judge_loaded
-from gates.findings import Rejected
 from gates.rules import finding
 from gates.sandbox import Watch, compile_tree, prepare_process, run_module
-from gates.scan import judge_contract, scan
+from gates.scan import reparse
 from gates.smoke import SMOKE_START, smoke_bars
-from gates.wire import PASSED, Job, Result, decode_bars, decode_job, encode_result
+from gates.wire import MASKED_SYMBOL, PASSED, CellJob, Job, Result, decode_bars, decode_job, encode_job, encode_result
 from runtime.desk import printable
 from runtime.indicators import compute
 from runtime.kernel import (
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from gates.findings import Finding
-    from gates.wire import CellJob
     from runtime.cage.line import Line
     from runtime.kernel import Declaration, RunReport
     from runtime.market.bars import Bars
@@ -66,64 +64,81 @@ def prepare(blob: bytes) -> None:
     """Set the stage in the zygote: bars as columns and as records, a tamed standard library, warm indicators."""
     global _stage  # noqa: PLW0603 - the one thing that a zygote is for: state that its children find in place
     prepare_process()
-    bars = decode_bars(blob)
     smoke = smoke_bars()
-    _stage = _Stage(bars, {key: one.rows() for key, one in bars.items()}, smoke, smoke.rows(), Watch())
+    rows = smoke.rows()
+    _stage = _Stage({_WARM: smoke}, {_WARM: rows}, smoke, rows, Watch())
     _warm_up()
+    bars = decode_bars(blob)
+    _stage = replace(_stage, bars=bars, rows={key: one.rows() for key, one in bars.items()})
 
 
 def run(data: bytes) -> bytes:
-    """Do one job, and say nothing before its end."""
+    """Do one job, for whom only the end of it matters: a benchmark, or a zygote that warms up."""
     job = decode_job(data)
     assert isinstance(job, Job)
     return _judge(job, _say_nothing)
 
 
 def converse(data: bytes, line: Line) -> bytes:
-    """Do one job, with a word after each gate; or take a seat and do what the other end asks, until that hangs up.
+    """Do one job, with a word after each gate and each cell; or take a seat and do what the other end asks until it hangs up.
+
+    A job of no bytes means that the job comes over the line.
 
     Raises:
-        RuntimeError: the run changed what candidates share.
+        RuntimeError: the run of a seated candidate changed what candidates share.
     """
-    job = decode_job(data)
+    if not data:
+        _rehearse()
+    order = data or line.receive()
+    if order is None:
+        return b""
+    job = decode_job(order)
     if isinstance(job, Job):
         return _judge(job, line.send)
-    candidate = compile_candidate(job.source)
+    candidate = compile_candidate(job.source, job.class_name)
     serve_strategy(CandidateHost(candidate, job.instrument, job.timeframe), line, _LIMITS)
-    _check_shared()
+    if _stage.watch.sees_change():
+        raise RuntimeError("a run changed what candidates share")
     return b""
 
 
 def _judge(job: Job, tell: Callable[[bytes], None]) -> bytes:
     """Load, then the dry run, then the cells."""
-    candidate = compile_candidate(job.source)
-    if not isinstance(candidate, Candidate):
-        return encode_result(Result(None, (candidate,), ()))
-    loading = candidate.load()
-    if not isinstance(loading, Loading):
-        return encode_result(Result(None, (loading,), ()))
+    candidate = compile_candidate(job.source, job.class_name)
+    loading = candidate.load() if isinstance(candidate, Candidate) else candidate
+    if not isinstance(candidate, Candidate) or not isinstance(loading, Loading):
+        return encode_result(Result(None, (cast("Finding", loading),)))
     tell(PASSED)
     findings = candidate.dry_run()
     if findings:
-        return encode_result(Result(None, findings, ()))
+        return encode_result(Result(None, findings))
     tell(PASSED)
-    reports = tuple(encode_report(candidate.run_cell(cell, job.config)) for cell in job.cells)
-    _check_shared()
-    return encode_result(Result(candidate.class_name, (), reports))
+    for cell in job.cells:
+        tell(encode_report(candidate.run_cell(cell, job.config)))
+    # After the last run, not after each: looking at all that is shared takes as long as a dry run.
+    if _stage.watch.sees_change():
+        changed = finding("changes-shared", "a run changed a class or function that it shares with the engine")
+        return encode_result(Result(None, (changed,)))
+    return encode_result(Result(candidate.class_name, ()))
+
+
+def _rehearse() -> None:
+    """Run a strategy of ours for a few bars while there is nothing else to do.
+
+    A child shares all memory with the zygote and gets a copy of each page that it writes to, even if it only counts a
+    reference there. Whatever this touches is copied before a candidate waits for it.
+    """
+    candidate = compile_candidate(_WARM_SOURCE, "Warm")
+    assert isinstance(candidate, Candidate)
+    stop = SMOKE_START + _REHEARSED_BARS
+    smoke = _stage.smoke.between(0, stop)
+    host = CandidateHost(candidate, smoke.instrument, smoke.timeframe)
+    config = RunConfig(start=SMOKE_START)
+    encode_report(run_host(host, smoke, config, rows=_stage.smoke_rows[:stop], limits=_LIMITS))
 
 
 def _say_nothing(_message: bytes) -> None:
     pass
-
-
-def _check_shared() -> None:
-    """After the last run of a child.
-
-    Raises:
-        RuntimeError: a run changed what the next one would have seen; no result of this child counts.
-    """
-    if _stage.watch.sees_change():
-        raise RuntimeError("a run changed what candidates share")
 
 
 class Loading(NamedTuple):
@@ -163,8 +178,6 @@ class Candidate:
                 return (_finding_of(report.failure),)
             if report.end is RunEnd.FLOODED:
                 return (finding("order-flood", "it asked for more orders than the cap allows"),)
-        if _stage.watch.sees_change():
-            return (finding("changes-shared", "the run changed a class or function that it shares with the engine"),)
         if (first.first_tradable_bar, first.order_log) != (second.first_tradable_bar, second.order_log):
             return (finding("not-deterministic", "two runs over the same bars asked for different orders"),)
         return ()
@@ -175,10 +188,6 @@ class Candidate:
         bars = cell.bars(_stage.bars[cell.key])
         host = CandidateHost(self, bars.instrument, bars.timeframe)
         return run_host(host, bars, replace(config, start=cell.warmup), rows=rows, limits=_LIMITS)
-
-
-MASKED_SYMBOL = "MASKED"
-"""What every strategy sees as its instrument's name, in the dry run, in the search and in proof runs."""
 
 
 class CandidateHost(LocalHost):
@@ -206,21 +215,19 @@ class CandidateHost(LocalHost):
         return (*map(printable, self._printed), *super().log)[: _LIMITS.log_lines]
 
 
-def compile_candidate(source: bytes) -> Candidate | Finding:
-    """Compile what the parent's scan let pass.
+def compile_candidate(source: bytes, class_name: str) -> Candidate | Finding:
+    """Compile what the parent's scan let pass: it is not scanned again, and this module is no gate one.
 
     Raises:
-        RuntimeError: gate one, or the text part of gate three, would not have let it pass.
+        ValueError, SyntaxError: no scan has let it pass.
     """
-    scanned = scan(StrategySource(source))
-    if isinstance(scanned, Rejected) or judge_contract(scanned) is not None:
-        raise RuntimeError("the parent sends only what its own scan lets pass")
+    tree = reparse(StrategySource(source))
     try:
-        code = compile_tree(scanned.tree)
+        code = compile_tree(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = ascii(getattr(error, "msg", None) or type(error).__name__)[1:-1][:200]
         return finding("does-not-compile", message, line=getattr(error, "lineno", None) or 1)
-    return Candidate(code, scanned.class_name)
+    return Candidate(code, class_name)
 
 
 def _finding_of(failure: Failure) -> Finding:
@@ -236,15 +243,18 @@ def _said(failure: Failure) -> str:
 
 
 def _warm_up() -> None:
-    """Call what numpy and TA-Lib set up on first use, and one whole run, before the first fork."""
-    compute("SMA", {name: getattr(_stage.smoke, name) for name in PRICE_COLUMNS}, "close", {"timeperiod": 10})
+    """Do a few whole jobs before the first fork: what is cached or specialised on first use is then inherited."""
     compute("BBANDS.upper", {name: getattr(_stage.smoke, name) for name in PRICE_COLUMNS}, "close", {})
-    candidate = compile_candidate(_WARM_SOURCE)
-    assert isinstance(candidate, Candidate)
-    findings = candidate.dry_run()
-    assert not findings, findings
+    cell = CellJob(key=_WARM, start=SMOKE_START, stop=len(_stage.smoke), warmup=SMOKE_START)
+    job = encode_job(Job(source=_WARM_SOURCE, class_name="Warm", cells=(cell,)))
+    for _ in range(_WARM_UPS):
+        run(job)
 
 
+# The interpreter specialises what it has run eight times.
+_WARM_UPS = 8
+_WARM = "warm"
+_REHEARSED_BARS = 4
 _WARM_SOURCE = b"""
 class Warm(Strategy):
     def on_start(self):

@@ -20,7 +20,7 @@ import numpy as np
 
 from gates.admit import ENTRY, Evaluation, bars_in, broken, judge_text
 from gates.findings import Admitted, Rejected
-from gates.wire import Seat, encode_bars, encode_seat
+from gates.wire import MASKED_SYMBOL, Seat, encode_bars, encode_seat
 from runtime.cage import CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import RemoteHost, RunLimits, run_host
 
@@ -97,14 +97,14 @@ def prove(  # noqa: PLR0913 - a fast run's arguments, and the bars that the cage
     """
     if bars_in(cage):
         raise ValueError("a proof run needs a cage that holds no bars: open it with open_proof_cage()")
-    verdict = judge_text(source)
-    if isinstance(verdict, Rejected):
-        return Evaluation(verdict=verdict, outcome=None, reports=())
-    admitted = Admitted(source=source, class_name=verdict)
+    class_name = judge_text(source)
+    if isinstance(class_name, Rejected):
+        return Evaluation(verdict=class_name, outcome=None, reports=())
+    admitted = Admitted(source=source, class_name=class_name)
     outcome = CageOutcome(end=CageEnd.FINISHED, reason="finished", payload=b"")
     reports: list[RunReport] = []
     for cell in cells:
-        proven = _prove_cell(source, cage, cell.bars(bars[cell.key]), replace(config, start=cell.warmup), limits)
+        proven = _prove_cell(admitted, cage, cell.bars(bars[cell.key]), replace(config, start=cell.warmup), limits)
         outcome = replace(
             proven.outcome, cpu_s=outcome.cpu_s + proven.outcome.cpu_s, wall_s=outcome.wall_s + proven.outcome.wall_s
         )
@@ -156,11 +156,14 @@ class _Proven(NamedTuple):
     """How the cell's child ended; the report counts only if it finished."""
 
 
-def _prove_cell(
-    source: StrategySource, cage: Cage, bars: Bars, config: RunConfig, limits: CageLimits | None
-) -> _Proven:
+def _prove_cell(admitted: Admitted, cage: Cage, bars: Bars, config: RunConfig, limits: CageLimits | None) -> _Proven:
     limits, run_limits = limits or CageLimits(), RunLimits()
-    seat = Seat(source=source.data, instrument=bars.instrument, timeframe=bars.timeframe)
+    seat = Seat(
+        source=admitted.source.data,
+        class_name=admitted.class_name,
+        instrument=replace(bars.instrument, symbol=MASKED_SYMBOL),
+        timeframe=bars.timeframe,
+    )
     with cage.converse(encode_seat(seat), limits) as talk:
         patience_s = _PATIENCE * limits.wall_s
         host = RemoteHost(talk, run_limits, patience_s=patience_s)

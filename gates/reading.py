@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gates.allowed import EXPORTS, FORBIDDEN_ATTRIBUTE_PREFIXES, FORBIDDEN_ATTRIBUTES, FROM_ONLY_EXPORTS
 from gates.rules import finding
 from gates.scopes import FunctionNode, Scope, ScopeKind, Scopes
+from gates.walks import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -251,8 +252,8 @@ def in_source_order(tree: ast.AST) -> Iterator[Step]:
     while waiting:
         step = waiting.pop()
         yield step
-        children = [Step(child, step.node, step.depth + 1) for child in ast.iter_child_nodes(step.node)]
-        waiting.extend(reversed(children))
+        below = [Step(child, step.node, step.depth + 1) for child in children(step.node)]
+        waiting.extend(reversed(below))
 
 
 def _first_parameter(function: FunctionNode) -> str | None:

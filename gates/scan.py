@@ -71,6 +71,18 @@ def scan(source: StrategySource) -> Scanned | Rejected:
     return Scanned(source=source, tree=tree, class_name=found[0].name if len(found) == 1 else "")
 
 
+def reparse(source: StrategySource) -> ast.Module:
+    """The syntax tree of a source that another process's ``scan`` has let pass. For the cage, which believes its parent.
+
+    Raises:
+        ValueError, SyntaxError: no scan has let it pass.
+    """
+    text = decode(source.data).text
+    if text is None:
+        raise ValueError("a source that no scan has let pass")
+    return ast.parse(text, feature_version=_GRAMMAR)
+
+
 def judge_contract(scanned: Scanned) -> Rejected | None:
     """Gate three, as far as the text decides it; None when it has nothing to say."""
     findings = judge_tree(scanned.tree)

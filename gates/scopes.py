@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from gates.walks import children
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -94,7 +96,7 @@ class Scopes:
             self._visit_walrus(node, scope)
         else:
             self._bind_here(node, scope)
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 self._visit(child, scope)
 
     def _bind_here(self, node: ast.AST, scope: Scope) -> None:
@@ -149,7 +151,7 @@ class Scopes:
             self._visit(generator.target, inner)
             for condition in generator.ifs:
                 self._visit(condition, inner)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if not isinstance(child, ast.comprehension):
                 self._visit(child, inner)
 
@@ -163,6 +165,6 @@ class Scopes:
 
     def _visit_unknown_fields(self, node: ast.AST, scope: Scope) -> None:
         """Type parameters and whatever a later Python adds: refused anyway, but every node gets a scope."""
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if id(child) not in self.of_node:
                 self._visit(child, scope)

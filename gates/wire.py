@@ -63,6 +63,8 @@ class Job:
     """What a caged child is asked to do with one source: gates two and three, then the cells, if there are any."""
 
     source: bytes
+    class_name: str
+    """The one strategy class, as the scan found it."""
     cells: tuple[CellJob, ...] = ()
     config: RunConfig = RunConfig()  # noqa: RUF009 - frozen
 
@@ -72,22 +74,26 @@ class Seat:
     """The other thing that a child may be asked: to seat a source and be sent the bars. All that it is told before them."""
 
     source: bytes
+    class_name: str
+    """As in ``Job``."""
     instrument: Instrument
     timeframe: Timeframe
 
 
+MASKED_SYMBOL = "MASKED"
+"""What every strategy sees as its instrument's name, in the dry run, in the search and in proof runs."""
+
 PASSED = b"passed"
-"""What a child sends after gate two, and again after gate three. A claim: it decides how the child's end is put in words."""
+"""What a child sends after gate two, and again after gate three; then come its reports. A claim: it decides how the child's end
+is put in words."""
 
 
 class Result(NamedTuple):
-    """What a child says about a source."""
+    """A child's last word about a source; the reports of its cells were sent before it, one message each."""
 
     class_name: str | None
     """The loaded strategy class; None when there are findings."""
     findings: tuple[Finding, ...]
-    reports: tuple[bytes, ...]
-    """Encoded ``RunReport``, one per cell."""
 
 
 def pack(header: Mapping[str, object], parts: Sequence[bytes] = ()) -> bytes:
@@ -154,12 +160,16 @@ def decode_bars(blob: bytes) -> dict[str, Bars]:
 def encode_job(job: Job) -> bytes:
     """A job, for ``decode_job`` in the child."""
     config = {**asdict(job.config), "account": job.config.account.value}
-    return pack({"cells": [asdict(cell) for cell in job.cells], "config": config}, [job.source])
+    cells = [asdict(cell) for cell in job.cells]
+    return pack({"class_name": job.class_name, "cells": cells, "config": config}, [job.source])
 
 
 def encode_seat(seat: Seat) -> bytes:
     """A seat, for ``decode_job`` in the child."""
-    return pack({"instrument": asdict(seat.instrument), "seconds": seat.timeframe.seconds}, [seat.source])
+    instrument = asdict(seat.instrument)
+    return pack(
+        {"class_name": seat.class_name, "instrument": instrument, "seconds": seat.timeframe.seconds}, [seat.source]
+    )
 
 
 def decode_job(data: bytes) -> Job | Seat:
@@ -167,42 +177,42 @@ def decode_job(data: bytes) -> Job | Seat:
     header, (source,) = unpack(data)
     if "instrument" in header:
         return Seat(
-            source=source, instrument=Instrument(**header["instrument"]), timeframe=Timeframe(header["seconds"])
+            source=source,
+            class_name=header["class_name"],
+            instrument=Instrument(**header["instrument"]),
+            timeframe=Timeframe(header["seconds"]),
         )
     config = header["config"]
     config.update(costs=Costs(**config["costs"]), account=AccountKind(config["account"]))
     cells = tuple(CellJob(**cell) for cell in header["cells"])
-    return Job(source=source, cells=cells, config=RunConfig(**config))
+    return Job(source=source, class_name=header["class_name"], cells=cells, config=RunConfig(**config))
 
 
 def encode_result(result: Result) -> bytes:
     """What a child found, for ``decode_result`` in the parent."""
     findings = [[one.rule, one.line, one.column, one.message] for one in result.findings]
-    return pack({"class_name": result.class_name, "findings": findings}, result.reports)
+    return pack({"class_name": result.class_name, "findings": findings})
 
 
-def decode_result(data: bytes, *, class_name: str, cells: int) -> Result:
+def decode_result(data: bytes, *, class_name: str) -> Result:
     """Take a child's word apart. Only what could have been said honestly passes.
 
     Args:
         data: what the child sent.
         class_name: the class that the scanner found; an admitting child must have loaded the same.
-        cells: how many reports an admitting child owes.
 
     Raises:
         WireError: anything is off.
     """
     header, parts = unpack(data)
-    if set(header) != {"class_name", "findings"} or not isinstance(header["findings"], list):
+    if parts or set(header) != {"class_name", "findings"} or not isinstance(header["findings"], list):
         raise WireError("a result with other fields")
     findings = tuple(_finding(claim) for claim in header["findings"][: _MAX_FINDINGS + 1])
     if len(findings) > _MAX_FINDINGS or len({found.gate for found in findings}) > 1:
         raise WireError("findings of several gates, or too many")
-    if findings and (parts or header["class_name"] is not None):
-        raise WireError("a refused source with results")
-    if not findings and (header["class_name"] != class_name or len(parts) != cells):
-        raise WireError("an admitted source without its results")
-    return Result(header["class_name"], findings, tuple(parts))
+    if header["class_name"] != (None if findings else class_name):
+        raise WireError("another class than the one that was sent")
+    return Result(header["class_name"], findings)
 
 
 def _finding(claim: object) -> Finding:

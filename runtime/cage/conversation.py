@@ -42,6 +42,16 @@ class Conversation:
         """The child's process id, for measuring; it may belong to somebody else once the child has ended."""
         return self._job.pid
 
+    @property
+    def limits(self) -> CageLimits:
+        """What the child may use."""
+        return self._limits
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the child lives and has said nothing that was not received."""
+        return self._outcome is None and self._job.is_silent
+
     def send(self, message: bytes) -> None:
         """Send one message. Never blocks, and never fails: that nobody listens any more shows in ``receive``."""
         if self._outcome is None:

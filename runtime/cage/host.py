@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -42,6 +43,7 @@ class Cage:
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._zygote: ZygoteProcess | None = None
+        self._standby: Conversation | None = None
         self._is_closed = False
         self._ready_zygote()
 
@@ -89,11 +91,58 @@ class Cage:
 
         return self._attempt(start)
 
+    def stand_by(self, limits: CageLimits | None = None) -> None:
+        """Start a child for the next ``converse_soon``, unless one waits already. Best effort: a fault shows there.
+
+        For the moment when there is nothing to do but to wait for another child: forking and locking down then cost
+        nobody any time.
+        """
+        if not self._needs_standby():
+            return
+        with contextlib.suppress(CageError):
+            started = self.converse(b"", limits)
+            if not self._keep(started):
+                started.close()
+
+    def _needs_standby(self) -> bool:
+        with self._lock:
+            return self._standby is None and not self._is_closed
+
+    def _keep(self, started: Conversation) -> bool:
+        with self._lock:
+            if self._standby is not None or self._is_closed:
+                return False
+            self._standby = started
+            return True
+
+    def _take_standby(self) -> Conversation | None:
+        if os.getpid() != self._owner:  # a fork of the host has no business with the host's children
+            return None
+        with self._lock:
+            waiting, self._standby = self._standby, None
+        return waiting
+
+    def converse_soon(self, limits: CageLimits | None = None) -> Conversation:
+        """``converse`` with a child that may have been started before: its job is b"", and the real one is to be sent.
+
+        Raises:
+            CageClosed, CageUnavailable, CageError: as ``run``.
+        """
+        waiting = self._take_standby()
+        if waiting is not None:
+            if waiting.limits == (limits or CageLimits()) and waiting.is_silent:
+                return waiting
+            waiting.close()
+        return self.converse(b"", limits)
+
     def close(self) -> None:
         """End the zygote and every child in it. Jobs that run in other threads end as killed. May be called twice."""
         with self._lock:
             self._is_closed = True
             zygote, self._zygote = self._zygote, None
+        waiting = self._take_standby()
+        if waiting is not None:
+            waiting.close()
         if zygote is not None:
             self._stop_when_forgotten()
 
@@ -115,7 +164,8 @@ class Cage:
         """Try a few times what may fail before anything untrusted has run."""
         reason = ""
         for attempt in range(_ATTEMPTS):
-            time.sleep(attempt * _PAUSE_S)
+            if attempt:
+                time.sleep(attempt * _PAUSE_S)
             zygote = self._ready_zygote()
             try:
                 return start(zygote)

@@ -94,6 +94,8 @@ class Job:
         self._pidfd: int | None = None
         self._request: int | None = None
         self._unsent = bytearray()
+        self._is_blocked = False
+        """The request pipe is full, and ``_poll`` waits for room in it."""
         self._poll = select.poll()
         self._open = contextlib.ExitStack()
         try:
@@ -118,6 +120,11 @@ class Job:
     def pid(self) -> int:
         """The child's process id."""
         return self._pid
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is nothing to take in: no message, and no end."""
+        return self._end is None and self._abandoned is None and not self._messages and not self._poll.poll(0)
 
     def close(self) -> None:
         """Kill the child if it lives, and let go of every descriptor. May be called twice."""
@@ -295,8 +302,10 @@ class Job:
 
     def _digest(self, data: bytes) -> None:
         missing = PREAMBLE_BYTES - len(self._preamble)
-        self._preamble += data[:missing]
-        self._reader.feed(data[missing:])
+        if missing:
+            self._preamble += data[:missing]
+            data = data[missing:]
+        self._reader.feed(data)
         while (frame := self._reader.next_frame()) is not None:
             if self._last_frame is not None:
                 raise WireError("a frame after the result")
@@ -335,16 +344,20 @@ class Job:
                 del self._unsent[: os.write(self._request, self._unsent)]
         except BlockingIOError:
             self._poll.register(self._request, select.POLLOUT)
+            self._is_blocked = True
             return
         except BrokenPipeError:
             self._unsent.clear()
-        with contextlib.suppress(KeyError):
-            self._poll.unregister(self._request)
+        self._forget_blocked(self._request)
+
+    def _forget_blocked(self, request: int) -> None:
+        if self._is_blocked:
+            self._poll.unregister(request)
+            self._is_blocked = False
 
     def _hang_up(self) -> None:
         if self._request is not None:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(self._request)
+            self._forget_blocked(self._request)
             os.close(self._request)
             self._request = None
 

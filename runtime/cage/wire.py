@@ -10,7 +10,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,9 +41,11 @@ _FRAME_END = b"TGF."
 FRAME_OVERHEAD = _FRAME_HEAD.size + _FRAME_TAIL.size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
-    """One checked frame."""
+_KINDS = {kind.value: kind for kind in FrameKind}
+
+
+class Frame(NamedTuple):
+    """One checked frame. A named tuple, because a proof run makes one per bar."""
 
     kind: FrameKind
     payload: bytes
@@ -99,7 +101,7 @@ class FrameReader:
         checksum, marker = _FRAME_TAIL.unpack_from(self._buffer, end)
         if marker != _FRAME_END or checksum != zlib.crc32(payload, zlib.crc32(self._buffer[: _FRAME_HEAD.size])):
             raise WireError("a frame whose end marker or checksum is wrong")
-        kind = FrameKind(self._buffer[4])
+        kind = _KINDS[self._buffer[4]]
         del self._buffer[: end + _FRAME_TAIL.size]
         self._wanted = None
         self._read_head()
@@ -113,7 +115,7 @@ class FrameReader:
         if len(self._buffer) < _FRAME_HEAD.size:
             return
         _, kind, length = _FRAME_HEAD.unpack_from(self._buffer)
-        if kind not in FrameKind.__members__.values():
+        if kind not in _KINDS:
             raise WireError(f"a frame of unknown kind {kind}")
         self._wanted = length
 

@@ -14,9 +14,8 @@ from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest, run_t
 from evolution.trial import TrialOutcome
 from fitness import ScoreRules
 from gates import Admitted, Evaluation, Finding, Rejected, admit, open_gate_cage
-from gates.wire import decode_result
 from runtime.cage import CageEnd, CageMode, CageOutcome
-from runtime.kernel import Failure, OrderEntry, RunConfig, RunEnd, run_strategy
+from runtime.kernel import Failure, OrderEntry, RunConfig, RunEnd, decode_report, run_strategy
 from runtime.market import WARMUP_BARS, Bars, Cell
 from runtime.model import Instrument, Timeframe
 from runtime.source import StrategySource
@@ -315,13 +314,12 @@ def penny_bench():
 def test_a_forged_report_is_an_outcome_of_its_candidate_and_no_fault_of_ours(forge, monkeypatch):
     """What a child that got out of hand may send: the night goes on, and the candidate is marked as killed."""
 
-    def forged(data, **expected):
-        result = decode_result(data, **expected)
-        fields = json.loads(result.reports[0][4:])
+    def forged(data, bars, config, **more):
+        fields = json.loads(data[4:])
         forge(fields)
-        return result._replace(reports=(result.reports[0][:4] + json.dumps(fields).encode(), *result.reports[1:]))
+        return decode_report(data[:4] + json.dumps(fields).encode(), bars, config, **more)
 
-    monkeypatch.setattr(admit, "decode_result", forged)
+    monkeypatch.setattr(admit, "decode_report", forged)
     with open_gate_cage(BARS) as cage:
         trial = run_trial(candidate(), CageEvaluator(cage=cage, bench=BENCH), BENCH)
     assert trial.outcome is TrialOutcome.KILLED

@@ -7,6 +7,7 @@ import signal
 import stat
 import time
 import urllib.request
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -97,13 +98,20 @@ def test_candidate_files_are_private_and_exact(night):
     assert stat.S_IMODE(trigate.home.stat().st_mode) == 0o700
 
 
+def during(document, records):
+    """Those that were made while the run of this document went on: a run of another home may have the same name."""
+    began, ended = (datetime.fromisoformat(document[name]) for name in ("created", "finished"))
+    return [each for each in records if began <= datetime.fromisoformat(each["created"]) <= ended]
+
+
 def test_prefect_shows_one_green_task_per_candidate_with_the_verdict_as_its_state(night, prefect_url):
     trigate, document = night
     trials = {each["id"]: each for each in trigate.run("runs", "show", document["id"], "--json").document["trials"]}
     flows = post(prefect_url, "flow_runs/filter", {"flows": {"name": {"any_": ["generation"]}}})
-    mine = [each for each in flows if each["parameters"].get("run_id") == document["id"]]
+    mine = during(document, flows)
     assert sorted(each["name"] for each in mine) == ["generation g000", "generation g001"]
-    ours = [each["id"] for each in mine if each["parameters"]["run_id"] == document["id"]]
+    assert {each["parameters"]["run_id"] for each in mine} == {document["id"]}
+    ours = [each["id"] for each in mine]
     tasks = post(prefect_url, "task_runs/filter", {"task_runs": {"flow_run_id": {"any_": ours}}})
     seen = {each["name"]: each["state"] for each in tasks}
     assert set(seen) == set(trials)
@@ -116,7 +124,7 @@ def test_prefect_shows_one_green_task_per_candidate_with_the_verdict_as_its_stat
 
 def test_prefect_gets_a_table_for_each_generation_a_bar_and_a_report(night, prefect_url):
     _, document = night
-    artifacts = post(prefect_url, "artifacts/filter", {"limit": 200})
+    artifacts = during(document, post(prefect_url, "artifacts/filter", {"limit": 200}))
     tables = [each for each in artifacts if each["key"] == "generation" and document["id"] in each["description"]]
     assert len(tables) == 2
     rows = json.loads(tables[0]["data"])

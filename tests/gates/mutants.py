@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gate_corpus import benign_files, hostile_files
 
+from evolution.seeds import seed_sources
 from gates import allowed
 from gates.reading import in_source_order
 
@@ -36,7 +37,7 @@ def _parsed(data: bytes) -> ast.Module | None:
     return tree if max(step.depth for step in in_source_order(tree)) < 40 else None
 
 
-HOSTS = [ast.parse(source.data) for _, source in benign_files()]
+HOSTS = [ast.parse(source.data) for _, source in (*benign_files(), *seed_sources())]
 DONORS = [tree for each in hostile_files() if (tree := _parsed(each.source.data)) is not None]
 EXPRESSIONS = [
     node

@@ -8,10 +8,10 @@ from conftest import VICTIM
 from gate_corpus import text
 
 from gates import Admitted, CellJob, Rejected, admit, as_document, check, evaluate, open_gate_cage
-from gates.admit import _run, broken
+from gates.admit import _ask, broken
 from gates.smoke import SMOKE_START
-from gates.wire import PASSED, Job, encode_job, pack, unpack
-from runtime.cage import CageEnd, CageLimits, CageOutcome
+from gates.wire import PASSED, Job, Result, encode_bars, encode_job, encode_result
+from runtime.cage import CageEnd, CageLimits, CageOutcome, open_cage
 from runtime.kernel import Costs, RunConfig, RunEnd, run_strategy
 from runtime.source import StrategySource
 from runtime.strategy import Strategy
@@ -140,8 +140,14 @@ class _Liar:
         self._payload = payload
         self._messages = list(messages)
 
-    def converse(self, _job, _limits):
+    def converse_soon(self, _limits):
         return self
+
+    def send(self, _message):
+        pass
+
+    def stand_by(self, _limits):
+        pass
 
     def __enter__(self):
         return self
@@ -158,7 +164,7 @@ class _Liar:
 
 @pytest.mark.parametrize("payload", [b"", b"rubbish", b"\x00\x00\x00\x02{}"])
 def test_a_childs_word_that_breaks_the_protocol_is_no_word(payload):
-    answer = _run(_Liar(payload), Job(source=b""), "S", None)
+    answer = _ask(_Liar(payload), Job(source=b"", class_name="S"), [], None)
     assert answer.result is None
     assert answer.outcome.end is CageEnd.BROKEN_RESULT
     assert answer.outcome.payload is None
@@ -170,18 +176,27 @@ def test_a_childs_word_that_breaks_the_protocol_is_no_word(payload):
     assert admitted.outcome.end is CageEnd.BROKEN_RESULT
 
 
-@pytest.mark.parametrize("messages", [[b"other"], [b""], [PASSED, b"other"], [PASSED] * 3])
-def test_a_word_between_the_gates_that_is_none_ends_the_job(messages):
-    answer = _run(_Liar(b"", *messages), Job(source=b""), "S", None)
+ADMITTED = encode_result(Result("Victim", ()))
+
+
+@pytest.mark.parametrize("messages", [[b"other"], [b""], [PASSED, b"other"], [PASSED] * 3, []])
+def test_words_that_no_honest_child_says_are_none(messages):
+    """An odd message, a report too many, a result before the gates were passed."""
+    answer = _ask(_Liar(ADMITTED, *messages), Job(source=b"", class_name="Victim"), [], None)
     assert answer.result is None
     assert answer.outcome.end is CageEnd.BROKEN_RESULT
-    assert "a message that is none" in answer.outcome.reason
+
+
+def test_what_an_honest_child_says_is_taken():
+    answer = _ask(_Liar(ADMITTED, PASSED, PASSED), Job(source=b"", class_name="Victim"), [], None)
+    assert answer.result.class_name == "Victim"
+    assert answer.outcome.end is CageEnd.FINISHED
 
 
 def test_a_forged_report_is_no_report(cage, smoke, smoke_cell):
     """The child's word is taken apart; what does not follow from the bars is not believed."""
-    honest = cage.run(encode_job(Job(source=VICTIM.data, cells=(smoke_cell,)))).payload
-    header, (report,) = unpack(honest)
+    with cage.converse(encode_job(Job(source=VICTIM.data, class_name="Victim", cells=(smoke_cell,)))) as talk:
+        report = [talk.receive() for _ in range(3)][2]
     forged = {
         "other bytes": b"rubbish",
         "no bytes": b"",
@@ -190,7 +205,7 @@ def test_a_forged_report_is_no_report(cage, smoke, smoke_cell):
         "cut short": report[:-1],
     }
     for what, data in forged.items():
-        liar = _Liar(pack(header, [data]), PASSED, PASSED)
+        liar = _Liar(ADMITTED, PASSED, PASSED, data)
         admit._bars_of[liar] = {"smoke": smoke}
         evaluation = evaluate(VICTIM, liar, [smoke_cell], RunConfig())
         assert isinstance(evaluation.verdict, Admitted), what
@@ -198,6 +213,26 @@ def test_a_forged_report_is_no_report(cage, smoke, smoke_cell):
         assert evaluation.reports == (), what
         assert "cell 1:" in evaluation.outcome.reason
         assert "smoke" not in evaluation.outcome.reason, "a key is a symbol, and reasons are shown to models"
+    for reports, is_taken in (([], False), ([report], True), ([report] * 2, False)):
+        teller = _Liar(ADMITTED, PASSED, PASSED, *reports)
+        admit._bars_of[teller] = {"smoke": smoke}
+        evaluation = evaluate(VICTIM, teller, [smoke_cell], RunConfig())
+        assert (len(evaluation.reports) == 1) is is_taken
+        assert (evaluation.outcome.end is CageEnd.FINISHED) is is_taken
+
+
+def test_a_change_of_what_is_shared_is_seen_whichever_run_makes_it(smoke, smoke_cell):
+    """The gates know no way to make one; this cage has a hole for it."""
+    always, in_a_cell, never = (
+        text(f"if {when}:\n    self.history(249)") for when in ("True", "self.cash == 5000", "self.cash == 1")
+    )
+    with open_cage("leaky_entries:run", encode_bars({"smoke": smoke})) as leaky:
+        admit._bars_of[leaky] = {"smoke": smoke}
+        for source in (always, in_a_cell):
+            evaluation = evaluate(source, leaky, [smoke_cell], RunConfig(cash=5000.0))
+            assert [found.rule for found in evaluation.verdict.findings] == ["changes-shared"]
+            assert evaluation.reports == ()
+        assert isinstance(evaluate(never, leaky, [smoke_cell], RunConfig(cash=5000.0)).verdict, Admitted)
 
 
 def test_a_child_is_charged_once_whatever_ends_it(cage, quick):

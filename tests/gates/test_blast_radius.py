@@ -13,7 +13,7 @@ from ungated_entries import SIDE_DOOR
 
 from evolution.seeds import seed_sources
 from gates import Admitted, evaluate
-from gates.admit import _bars_of, _run
+from gates.admit import _ask, _bars_of
 from gates.wire import Job, encode_bars
 from runtime.cage import CageEnd, CageLimits, open_cage
 from runtime.kernel import RunConfig
@@ -65,7 +65,7 @@ def test_good_candidates_get_in_company_what_they_get_alone(open_side_door, smok
     def misbehave(source):
         if isinstance(source, StrategySource):
             return score(source).outcome
-        return _run(cage, Job(source=SIDE_DOOR + source), "S", LIMITS).outcome
+        return _ask(cage, Job(source=SIDE_DOOR + source, class_name="S"), [], LIMITS).outcome
 
     alone = {name: result_of(score(source)) for name, source in good.items()}
     assert len(set(alone.values())) > 20, "the results tell them apart"
@@ -94,7 +94,7 @@ def test_good_candidates_get_in_company_what_they_get_alone(open_side_door, smok
 def test_the_cpu_that_a_bad_candidate_burns_is_its_own_limit(open_side_door):
     """Not twice or three times: nobody asks again to find out where it was."""
     spent = [
-        _run(open_side_door, Job(source=source.data), "S", LIMITS).outcome.cpu_s
+        _ask(open_side_door, Job(source=source.data, class_name="S"), [], LIMITS).outcome.cpu_s
         for source in (BAD["loops"], BAD["loops in load"])
     ]
     assert np.all(np.array(spent) < 1 + 1.5)  # the kernel kills a second after the limit at the latest

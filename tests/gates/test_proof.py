@@ -179,7 +179,7 @@ def test_a_later_price_is_nowhere_in_the_memory_of_the_strategys_process(proof_c
     row = 290
     bars, needle = marked(smoke, row), np.float64(SENTINEL).tobytes()
     source = text("self.history(5)", inside="def on_start(self):\n    self.sma = self.indicator('SMA', timeperiod=10)")
-    seat = Seat(source=source.data, instrument=bars.instrument, timeframe=bars.timeframe)
+    seat = Seat(source=source.data, class_name="S", instrument=bars.instrument, timeframe=bars.timeframe)
     with proof_cage.converse(encode_seat(seat)) as talk:
         memories = {}
 
@@ -237,7 +237,7 @@ def children_of(pid):
 # -- what the fast run could do and the proof run shows --
 
 LOOKS_AHEAD = text(
-    "later = [b for b in Strategy.all_bars if b.ts > bar.ts]\n"
+    "later = [b for b in self.history(0) if b.ts > bar.ts]\n"
     "if later and later[0].close > bar.close:\n    self.target(1.0)\nelif self.long:\n    self.close()"
 )
 

@@ -41,11 +41,14 @@ def test_bars_arrive_as_they_were():
 def test_a_job_arrives_as_it_was():
     job = Job(
         source=b"\xff\x00 text",
+        class_name="S",
         cells=(CellJob(key="a", start=250, stop=300, warmup=250),),
         config=RunConfig(cash=5.0, costs=Costs(fee_bps=1.5), account=AccountKind.MARGIN, decision_delay=1),
     )
     assert decode_job(encode_job(job)) == job
-    seat = Seat(source=b"\xff\x00 text", instrument=smoke_bars().instrument, timeframe=smoke_bars().timeframe)
+    seat = Seat(
+        source=b"\xff\x00 text", class_name="S", instrument=smoke_bars().instrument, timeframe=smoke_bars().timeframe
+    )
     assert decode_job(encode_seat(seat)) == seat
 
 
@@ -68,10 +71,8 @@ FINDINGS = (
 
 
 def test_results_arrive_as_they_were():
-    admitted = Result("S", (), (b"one", b""))
-    assert decode_result(encode_result(admitted), class_name="S", cells=2) == admitted
-    refused = Result(None, FINDINGS, ())
-    assert decode_result(encode_result(refused), class_name="S", cells=2) == refused
+    for said in (Result("S", ()), Result(None, FINDINGS)):
+        assert decode_result(encode_result(said), class_name="S") == said
 
 
 def claim(**changes):
@@ -89,12 +90,11 @@ def claim(**changes):
         b'\x00\x00\x00\x0f{"_parts":[-1]}',
         pack({}),
         pack({"class_name": "S", "findings": [], "more": 1}),
-        pack({"class_name": "S", "findings": []}),
-        pack({"class_name": "T", "findings": []}, [b""]),
-        pack({"class_name": None, "findings": []}, [b""]),
-        pack({"class_name": ["S"], "findings": []}, [b""]),
-        pack({"class_name": "S", "findings": []}, [b"", b""]),
-        pack({"class_name": "S", "findings": []}, [b""]) + b"x",
+        pack({"class_name": "T", "findings": []}),
+        pack({"class_name": None, "findings": []}),
+        pack({"class_name": ["S"], "findings": []}),
+        pack({"class_name": "S", "findings": []}, [b""]),
+        pack({"class_name": "S", "findings": []}) + b"x",
         pack({"class_name": "S", "findings": [["raises", 1, 1, "x"]]}),
         pack({"class_name": None, "findings": [["raises", 1, 1, "x"]]}, [b""]),
         claim(findings={}),
@@ -118,30 +118,29 @@ def claim(**changes):
 )
 def test_what_an_honest_child_could_not_say_is_refused(data):
     with pytest.raises(WireError):
-        decode_result(data, class_name="S", cells=1)
+        decode_result(data, class_name="S")
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_result_or_a_wire_error(data):
     with pytest.raises(WireError):
-        decode_result(data, class_name="S", cells=1)
+        decode_result(data, class_name="S")
 
 
 @given(st.data())
 def test_a_damaged_result_is_a_result_or_a_wire_error(data):
-    sent = bytearray(encode_result(Result("S", (), (b"report",))))
+    sent = bytearray(encode_result(Result("S", ())))
     for _ in range(data.draw(st.integers(1, 4))):
         sent[data.draw(st.integers(0, len(sent) - 1))] = data.draw(st.integers(0, 255))
     try:
-        result = decode_result(bytes(sent), class_name="S", cells=1)
+        result = decode_result(bytes(sent), class_name="S")
     except WireError:
         return
-    assert result.class_name == "S"
-    assert len(result.reports) == 1
+    assert result == ("S", ())
 
 
 def test_the_hint_is_always_ours():
-    (found,) = decode_result(claim(), class_name="S", cells=1).findings
+    (found,) = decode_result(claim(), class_name="S").findings
     assert found.hint == finding("raises", "x").hint
 
 

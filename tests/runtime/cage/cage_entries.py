@@ -71,8 +71,8 @@ def run(job: bytes) -> bytes:
 
 
 def converse(job: bytes, line: Line) -> bytes:
-    """Run the program with a line to the host."""
-    return _execute(job, {"line": line})
+    """Run the program with a line to the host; an empty one comes over the line."""
+    return _execute(job or line.receive() or b"", {"line": line})
 
 
 def _execute(job: bytes, more: dict[str, object]) -> bytes:

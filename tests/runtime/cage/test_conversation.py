@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 from cage_arena import ENTRY, QUICK, Arena, memory_of, open_descriptors
 
-from runtime.cage import CageEnd, CageLimits, CageOutcome, open_cage
+from runtime.cage import CageClosed, CageEnd, CageLimits, CageOutcome, open_cage
 
 if TYPE_CHECKING:
     from runtime.cage import Conversation
@@ -122,6 +123,78 @@ def test_a_dead_zygote_ends_a_conversation_and_the_next_one_works() -> None:
         with start(arena, ECHO) as talk:
             talk.send(b"ab")
             assert talk.receive() == b"ba"
+
+
+WHO = b"result = os.getpid()"
+
+
+def answer_of(talk: Conversation, program: bytes = WHO) -> CageOutcome:
+    with talk:
+        talk.send(program)
+        return talk.finish()
+
+
+def test_a_child_that_was_started_ahead_is_used_once() -> None:
+    with open_cage(ENTRY) as cage:
+        cage.stand_by(QUICK)
+        cage.stand_by(QUICK)
+        assert cage._standby is not None
+        ahead = cage._standby.pid
+        assert answer_of(cage.converse_soon(QUICK)).payload == str(ahead).encode()
+        assert answer_of(cage.converse_soon(QUICK)).payload not in {str(ahead).encode(), None}
+
+
+def test_one_that_was_started_under_other_limits_is_not_used() -> None:
+    with open_cage(ENTRY) as cage:
+        cage.stand_by(QUICK)
+        assert cage._standby is not None
+        ahead = cage._standby.pid
+        other = CageLimits(cpu_s=2, wall_s=20)
+        assert answer_of(cage.converse_soon(other)).payload != str(ahead).encode()
+        assert not Path(f"/proc/{ahead}").exists()
+
+
+@pytest.mark.parametrize("victim", ["child", "zygote"])
+def test_one_that_died_while_it_waited_is_not_used(victim: str) -> None:
+    with open_cage(ENTRY) as cage:
+        cage.stand_by(QUICK)
+        assert cage._standby is not None
+        ahead = cage._standby.pid
+        os.kill(ahead if victim == "child" else Arena(cage).zygote_pid, signal.SIGKILL)
+        while Path(f"/proc/{ahead}").exists():
+            pass
+        outcome = answer_of(cage.converse_soon(QUICK))
+        assert outcome.end is CageEnd.FINISHED
+        assert outcome.payload != str(ahead).encode()
+
+
+def test_closing_a_cage_ends_the_one_that_waits() -> None:
+    before = open_descriptors()
+    with open_cage(ENTRY) as cage:
+        cage.stand_by(QUICK)
+        assert cage._standby is not None
+        ahead = cage._standby.pid
+    assert not Path(f"/proc/{ahead}").exists()
+    assert open_descriptors() == before
+    cage.stand_by(QUICK)
+    with pytest.raises(CageClosed):
+        cage.converse_soon(QUICK)
+
+
+def test_a_fork_of_the_host_leaves_the_one_that_waits_alone() -> None:
+    with open_cage(ENTRY) as cage:
+        cage.stand_by(QUICK)
+        fork = os.fork()
+        if fork == 0:
+            try:
+                cage.converse_soon(QUICK)
+            except CageClosed:
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 7
+        assert cage._standby is not None
+        ahead = cage._standby.pid
+        assert answer_of(cage.converse_soon(QUICK)).payload == str(ahead).encode()
 
 
 def test_an_entry_without_converse_says_so() -> None:
