@@ -64,9 +64,8 @@ class Order:
     tag: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fill:
-    """A trade that happened."""
+class Fill(NamedTuple):
+    """A trade that happened. A named tuple for the reason of ``Bar``."""
 
     ts: datetime
     """Stamp of the bar in which it happened."""

@@ -45,15 +45,15 @@ def param(default: Number, *, low: Number, high: Number) -> Number:
 def crossed_above(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is above ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
     # Written out in both functions: they are called on every bar, and the first half usually decides.
-    if (a[-1] if isinstance(a, Series) else a) > (b[-1] if isinstance(b, Series) else b):
-        return (a[-2] if isinstance(a, Series) else a) <= (b[-2] if isinstance(b, Series) else b)
+    if (a[-1] if type(a) is Series else a) > (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
+        return (a[-2] if type(a) is Series else a) <= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
     return False
 
 
 def crossed_below(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is below ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    if (a[-1] if isinstance(a, Series) else a) < (b[-1] if isinstance(b, Series) else b):
-        return (a[-2] if isinstance(a, Series) else a) >= (b[-2] if isinstance(b, Series) else b)
+    if (a[-1] if type(a) is Series else a) < (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
+        return (a[-2] if type(a) is Series else a) >= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
     return False
 
 

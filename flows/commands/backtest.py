@@ -150,7 +150,7 @@ def _document(source: StrategySource, comparison: Comparison) -> dict[str, Any]:
         "buy_and_hold": asdict(comparison.buy_and_hold),
         "score": comparison.strategy.seed_score,
         "vetoes": comparison.vetoes,
-        "fills": [asdict(fill) | {"ts": fill.ts.isoformat(), "side": fill.side.value} for fill in report.fills],
+        "fills": [fill._asdict() | {"ts": fill.ts.isoformat(), "side": fill.side.value} for fill in report.fills],
         "refused": [{"ts": each.ts.isoformat(), "reason": each.reason} for each in report.refused],
         "refused_count": report.refused_count,
         "open_orders": report.open_orders,

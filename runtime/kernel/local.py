@@ -85,7 +85,7 @@ class LocalHost:
         desk.past.append(moment)
         if account is not None:
             desk.cash, desk.position, desk.entry_price, desk.open_orders = account
-        failure = self._tell(fills)
+        failure = self._tell(fills) if fills else None
         if failure is not None:
             return failure
         try:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Positions closer than this share of themselves to zero are zero: what is left of 0.1 + 0.2 - 0.3.
 _DUST = 1e-9
 
+_BUY, _SELL = Side.BUY, Side.SELL
+
 
 class Mark(NamedTuple):
     """Cash and position from a row on."""
@@ -61,7 +63,7 @@ class Portfolio:
     def apply(self, row: int, fill: Fill, reason: str) -> Trade | None:
         """Book a fill; gives the round trip (or the part of one) that it closed, left for ``reason``."""
         quantity, price, fee = fill.quantity, fill.price, fill.fee
-        signed = quantity if fill.side is Side.BUY else -quantity
+        signed = quantity if fill.side is _BUY else -quantity
         self.cash -= signed * price + fee
         before = self.position
         if before == 0.0 or (before > 0.0) is (signed > 0.0):
@@ -101,7 +103,7 @@ class Portfolio:
             (entry - self.worst, self.best - entry) if is_long else (self.worst - entry, entry - self.best)
         )
         return Trade(
-            side=Side.BUY if is_long else Side.SELL,
+            side=_BUY if is_long else _SELL,
             quantity=closed,
             entry_row=self.entry_row,
             exit_row=row,
@@ -122,6 +124,7 @@ class Portfolio:
 
     def observe(self, low: float, high: float) -> None:
         """Let the position have seen these prices (trail and excursions)."""
+        # Compared by hand: max() and min() are calls, and most bars move neither.
         if self.position > 0.0:
             self.best = max(self.best, high)
             self.worst = min(self.worst, low)

@@ -1,10 +1,13 @@
-"""What a run is told and what it reports."""
+"""What a run is told and what it reports.
+
+What is made once per order is a named tuple: a frozen dataclass takes five times as long to make.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -73,8 +76,7 @@ class Failure:
     """Our own words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(NamedTuple):
     """An order that the account or the contract did not allow."""
 
     ts: datetime
@@ -84,8 +86,7 @@ class Refusal:
     order_id: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trade:
+class Trade(NamedTuple):
     """A closed round trip (or the part of a position that a fill closed)."""
 
     side: Side
@@ -107,8 +108,7 @@ class Trade:
     """``signal``, ``stop_loss``, ``take_profit``, ``trail``, ``ruin`` or ``margin``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderEntry:
+class OrderEntry(NamedTuple):
     """One line of the order log: what was asked for, and on which row. Equal logs mean equal behaviour."""
 
     row: int

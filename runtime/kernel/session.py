@@ -109,6 +109,10 @@ class StrategyHost(Protocol):
         """What the strategy logged so far."""
 
 
+# On Python 3.11 reading a member from its enum costs as much as a function call; this is on the path of every order.
+_CANCEL = Action.CANCEL
+
+
 class _Due(NamedTuple):
     """A request on its way to the venue."""
 
@@ -206,11 +210,16 @@ class Session:
 
     def _undisturbed(self, moments: Iterator[Moment]) -> Iterator[Moment]:
         """Bars that leave the position alone, up to the first one that does not."""
-        hold = self.venue.hold
+        hold, quiet = self.venue.hold, self.venue.unseen
+        low, high = quiet()
         for moment in moments:
-            if not hold(moment[0]):
-                self._disturbing = moment
-                return
+            bar = moment[0]
+            # Most bars are no extreme of the position: compared here, because a call per bar costs more than the rest.
+            if not (low <= bar[3] and bar[2] <= high):
+                if not hold(bar):
+                    self._disturbing = moment
+                    return
+                low, high = quiet()
             yield moment
 
     def _step(self, moment: Moment) -> None:
@@ -252,13 +261,11 @@ class Session:
 
     def _account(self) -> Account:
         books = self.venue.books
-        waiting = [*self.venue.resting, *(due.order for due in self._pending if isinstance(due.order, Ticket))]
-        return Account(
-            books.cash,
-            books.position,
-            books.entry_price if books.position else None,
-            tuple(ticket.seen() for ticket in waiting),
-        )
+        seen: tuple[OpenOrder, ...] = ()
+        if self.venue.resting or self._pending:
+            waiting = [*self.venue.resting, *(due.order for due in self._pending if isinstance(due.order, Ticket))]
+            seen = tuple(ticket.seen() for ticket in waiting)
+        return Account(books.cash, books.position, books.entry_price if books.position else None, seen)
 
     def _take(self, requests: Sequence[Request] | Failure, row: int, bar: Bar) -> None:
         if isinstance(requests, Failure):
@@ -272,7 +279,7 @@ class Session:
         due = row + 1 + self._config.decision_delay
         for asked in requests:
             request = self._numbered(asked)
-            self._log.append(OrderEntry(row=row, action=canonical(request)))
+            self._log.append(OrderEntry(row, canonical(request)))
             try:
                 self._pending.append(_Due(due, self._judged(request)))
                 self.venue.changed = True
@@ -281,13 +288,13 @@ class Session:
 
     def _judged(self, request: Request) -> Ticket | Cancel:
         order, most = judge(request, self._config, self._instrument), self._limits.open_orders
-        if len(self.venue.resting) + len(self._pending) >= most and isinstance(order, Ticket):
+        if len(self.venue.resting) + len(self._pending) >= most and type(order) is Ticket:
             raise OrderRefused(f"too many open orders: at most {most} may wait")
         return order
 
     def _numbered(self, request: Request) -> Request:
         """The request under its own number: what a host says about that is checked, not believed."""
-        if request.action is Action.CANCEL:
+        if request.action is _CANCEL:
             return request
         self._orders += 1
         if type(request.id) is int and request.id == self._orders:

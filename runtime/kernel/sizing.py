@@ -29,6 +29,9 @@ _LEAST_NOTIONAL = 1e-6
 _LEAST_SHARE = 1e-12
 _MOST = 1e15
 
+_BUY, _SELL = Side.BUY, Side.SELL
+_TARGET, _CLOSE = Action.TARGET, Action.CLOSE
+
 # Margin is compared with this much room: the cap on a target and the check of it round differently.
 _ROOM = 1e-12
 
@@ -46,7 +49,7 @@ class Sizer:
     def reducing_side(self) -> Side | None:
         """The side that makes the position smaller; None when flat."""
         position = self._books.position
-        return Side.SELL if position > 0.0 else Side.BUY if position < 0.0 else None
+        return _SELL if position > 0.0 else _BUY if position < 0.0 else None
 
     def is_uncovered(self, order: Ticket) -> bool:
         """Whether a sell asks for more than a cash account holds."""
@@ -61,17 +64,17 @@ class Sizer:
             OrderRefused: the account or the venue does not allow it; names the amounts.
         """
         wanted = order.quantity
-        if order.action is Action.TARGET:
+        if order.action is _TARGET:
             change = self.target_change(order, price)
-            if change == 0.0 or (change > 0.0) is not (side is Side.BUY):
+            if change == 0.0 or (change > 0.0) is not (side is _BUY):
                 return 0.0
             wanted = abs(change)
         reducing = self.reducing_side
-        if order.action is Action.CLOSE and side is not reducing:
+        if order.action is _CLOSE and side is not reducing:
             raise OrderRefused("nothing to close: the position is 0")
         if side is reducing:
             return self._reduce(wanted, side, price)
-        if side is Side.SELL and (self.is_cash or wanted is None):
+        if side is _SELL and (self.is_cash or wanted is None):
             raise OrderRefused("nothing to sell: the position is 0")
         return self._open(wanted, side, price)
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 # On Python 3.11 reading a member from its enum costs as much as a function call; this is on the path of every order.
 _BUY, _SELL, _TARGET, _CANCEL = Action.BUY, Action.SELL, Action.TARGET, Action.CANCEL
+_NAMES = {action: action.value for action in Action}
+_SIDES = {Action.BUY: Side.BUY, Action.SELL: Side.SELL}
+_MARKET = OrderType.MARKET
+_CASH = AccountKind.CASH
 
 # Beyond it the arithmetic of notionals overflows; no market has such numbers.
 _MAX_NUMBER = 1e15
@@ -89,20 +93,21 @@ def judge(request: Request, config: RunConfig, instrument: Instrument) -> Ticket
     if type(action) is not Action:
         raise OrderRefused("wrong order: submit() takes an Order whose side is Side.BUY or Side.SELL")
     sized = action is _BUY or action is _SELL
-    return Ticket(
-        id=request.id,
-        action=action,
-        side=Side(action.value) if sized else None,
-        type=_type_of(kind, (limit is not None, stop is not None, offset is not None)),
-        quantity=_positive("quantity", amount) if sized and amount is not None else None,
-        weight=_weight(amount, config, instrument) if action is _TARGET else None,
-        limit=None if limit is None else _positive("limit", limit),
-        stop=None if stop is None else _positive("stop", stop),
-        offset=None if offset is None else _fraction("trail", offset),
-        stop_loss=None if stop_loss is None else _fraction("stop_loss", stop_loss),
-        take_profit=None if take_profit is None else _positive("take_profit", take_profit),
-        trail=None if trail is None else _fraction("trail", trail),
-        tag=_tag(tag),
+    is_plain = kind is None and limit is None and stop is None and offset is None
+    return Ticket(  # by position: twice as fast as by name, on the path of every order
+        request.id,
+        action,
+        _SIDES.get(action),
+        _MARKET if is_plain else _type_of(kind, (limit is not None, stop is not None, offset is not None)),
+        _positive("quantity", amount) if sized and amount is not None else None,
+        _weight(amount, config, instrument) if action is _TARGET else None,
+        None if limit is None else _positive("limit", limit),
+        None if stop is None else _positive("stop", stop),
+        None if offset is None else _fraction("trail", offset),
+        None if stop_loss is None else _fraction("stop_loss", stop_loss),
+        None if take_profit is None else _positive("take_profit", take_profit),
+        None if trail is None else _fraction("trail", trail),
+        _tag(tag),
     )
 
 
@@ -168,7 +173,7 @@ def _fraction(name: str, value: object) -> float:
 
 def _weight(value: object, config: RunConfig, instrument: Instrument) -> float:
     weight = _number("weight", value)
-    if config.account is AccountKind.CASH:
+    if config.account is _CASH:
         low, high = 0.0, 1.0
     else:
         high = 1.0 / instrument.initial_margin
@@ -183,7 +188,7 @@ def _weight(value: object, config: RunConfig, instrument: Instrument) -> float:
 def _tag(value: object) -> str:
     if type(value) is not str:
         raise OrderRefused(f"wrong order value: tag must be a text, not {_shown(value)}")
-    return printable(value[:MAX_TAG])[:MAX_TAG]
+    return printable(value[:MAX_TAG])[:MAX_TAG] if value else ""
 
 
 WRONG_VALUES: Mapping[type, object] = {
@@ -214,12 +219,12 @@ def canonical(request: Request) -> str:
     if action is _CANCEL:
         wanted = request.quantity
         return f"cancel {'all' if wanted is None else _whole(wanted) if type(wanted) is int else _exact(wanted)}"
-    parts = [f"{number} {action.value if type(action) is Action else '?'}"]
+    parts = [f"{number} {_NAMES[action] if type(action) is Action else '?'}"]
     if kind is not None:
         parts.append(kind.value if type(kind) is OrderType else "type=?")
-    parts.extend(
-        f"{name}={_exact(value)}" for name, value in zip(LOGGED_VALUES, values, strict=True) if value is not None
-    )
+    for name, value in zip(LOGGED_VALUES, values, strict=True):
+        if value is not None:
+            parts.append(f"{name}={_exact(value)}")
     if type(tag) is not str:
         parts.append(f"tag={_wrong(tag)}")
     elif tag:

@@ -12,6 +12,7 @@ The order of things inside a bar is part of the contract with strategies:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from runtime.desk import Action
@@ -31,7 +32,11 @@ if TYPE_CHECKING:
 # Order id of fills that nobody asked for: ruin and margin.
 ENGINE_ORDER = 0
 
-_SELLS_FIRST = (Side.SELL, Side.BUY)
+# On Python 3.11 reading a member from its enum costs as much as a function call.
+_BUY, _SELL = Side.BUY, Side.SELL
+_SELLS_FIRST = (_SELL, _BUY)
+_TARGET, _CLOSE = Action.TARGET, Action.CLOSE
+_MARKET = OrderType.MARKET
 
 # Refusals kept with their reasons; all are counted.
 MAX_REFUSALS = 100
@@ -79,11 +84,11 @@ class Venue:
             self.resting = [] if order.id is None else [t for t in self.resting if t.id != order.id]
             self.market = [] if order.id is None else [t for t in self.market if t.id != order.id]
             return
-        if order.action is Action.TARGET:
+        if order.action is _TARGET and self.resting:
             self.resting = [t for t in self.resting if t.side is self._sizer.reducing_side]
         if not self._settle_side(order, last_close):
             self.refuse(bar, "nothing to close: the position is 0", order.id)
-        elif order.type is OrderType.MARKET:
+        elif order.type is _MARKET:
             self.market.append(order)
         else:
             self._snap(order)
@@ -91,6 +96,15 @@ class Venue:
                 order.best = last_close
                 self._trail(order)
             self.resting.append(order)
+
+    def unseen(self) -> tuple[float, float]:
+        """Lowest low and highest high of a bar on which the open position, with nothing waiting, need not be looked at."""
+        books, quiet = self.books, self._quiet
+        if books.position <= 0.0:
+            return math.inf, -math.inf
+        low = books.worst if books.worst > quiet.low else math.nextafter(quiet.low, math.inf)
+        high = books.best if books.best < quiet.high else math.nextafter(quiet.high, -math.inf)
+        return low, high
 
     def hold(self, bar: Bar) -> bool:
         """Whether the open position simply goes on over this bar, given that nothing waits; if so, it has seen the bar."""
@@ -111,16 +125,17 @@ class Venue:
     def trade(self, row: int, bar: Bar) -> None:
         """Match everything that waits against one bar, then close the bar."""
         self._row, self._bar = row, bar
-        self._path = Path(bar.open, bar.low, bar.high, bar.close)
         self._entry = None
+        _, open_, high, low, close, _ = bar
         marked = len(self.marks)
-        if self.books.position and not self._quiet.low < bar.open < self._quiet.high:
-            self._leave_at_open(bar.open)
+        if self.books.position and not self._quiet.low < open_ < self._quiet.high:
+            self._leave_at_open(open_)
         if not self.ruined:
-            self._open_phase(bar.open)
+            self._open_phase(open_)
         self._quiet = self._quiet_range()
-        disturbed = self.books.position and not (self._quiet.low < bar.low and bar.high < self._quiet.high)
+        disturbed = self.books.position and not (self._quiet.low < low and high < self._quiet.high)
         if self.resting or disturbed:
+            self._path = Path(open_, low, high, close)
             self._inside_phase()
             self._quiet = self._quiet_range()
         if not self.ruined:
@@ -140,10 +155,10 @@ class Venue:
 
     def _settle_side(self, order: Ticket, price: float) -> bool:
         """Give closing orders and targets their side; False when there is nothing to close."""
-        if order.action is Action.CLOSE:
+        if order.action is _CLOSE:
             order.side = self._sizer.reducing_side
-        elif order.action is Action.TARGET:
-            order.side = Side.BUY if self._sizer.target_change(order, price) >= 0.0 else Side.SELL
+        elif order.action is _TARGET:
+            order.side = _BUY if self._sizer.target_change(order, price) >= 0.0 else _SELL
         return order.side is not None
 
     def _snap(self, order: Ticket) -> None:
@@ -167,8 +182,11 @@ class Venue:
     def _open_phase(self, price: float) -> None:
         market, self.market = self.market, []
         for order in market:
-            if order.action is Action.TARGET:
+            if order.action is _TARGET:
                 self._settle_side(order, price)
+        if len(market) == 1 and not self.resting:
+            self._execute(market[0], Hit(price, True))
+            return
         late: list[tuple[Ticket, Hit]] = []
         for side in _SELLS_FIRST:
             if self.resting:
@@ -324,8 +342,10 @@ class Venue:
             self._ruin()
             return
         if books.position:
-            seen = self._entry if self._entry is not None and books.entry_row == self._row else self._path
-            books.observe(seen.low, seen.high)
+            if self._entry is not None and books.entry_row == self._row:
+                books.observe(self._entry.low, self._entry.high)
+            else:
+                books.observe(bar.low, bar.high)
             self._quiet = trailed(self._quiet, books, self._instrument)
         for order in self.resting:
             if order.offset is not None:
@@ -338,7 +358,7 @@ class Venue:
     def _execute(self, order: Ticket, hit: Hit) -> None:
         """Fill an order, or refuse it. Either way it is done."""
         self.changed = True
-        if order.type is not OrderType.MARKET:
+        if order.type is not _MARKET:
             self.resting = [t for t in self.resting if t.id != order.id]
         side = order.side
         if side is None:
@@ -356,7 +376,7 @@ class Venue:
     def _leave(self, hit: Hit, reason: str) -> None:
         """Close the whole position for a reason of its own."""
         books, bracket = self.books, self.books.bracket
-        side = Side.SELL if books.position > 0.0 else Side.BUY
+        side = _SELL if books.position > 0.0 else _BUY
         order_id = ENGINE_ORDER if bracket is None or reason in {"ruin", "margin"} else bracket.order_id
         self._book(self._fill(side, abs(books.position), self._price(hit, side), reason, order_id), reason)
         if reason == "ruin":
@@ -369,12 +389,12 @@ class Venue:
     def _price(self, hit: Hit, side: Side) -> float:
         if not hit.slips or not self._costs.slippage_bps:
             return hit.price
-        price = slipped(self._costs, hit.price, buying=side is Side.BUY)
-        return ceil_to(price, self._tick) if side is Side.BUY else floor_to(price, self._tick)
+        price = slipped(self._costs, hit.price, buying=side is _BUY)
+        return ceil_to(price, self._tick) if side is _BUY else floor_to(price, self._tick)
 
     def _fill(self, side: Side, quantity: float, price: float, tag: str, order_id: int) -> Fill:
         fee = fee_of(self._costs, quantity, price)
-        if self._is_cash and side is Side.SELL:
+        if self._is_cash and side is _SELL:
             fee = fee_within(fee, self.books.cash, quantity * price)
         return Fill(ts=self._bar.ts, side=side, quantity=quantity, price=price, fee=fee, tag=tag, order_id=order_id)
 

@@ -268,11 +268,11 @@ def test_every_kind_of_difference_is_seen(proof_cage, smoke, two_cells):
         "order": [
             replace(report, order_log=()),
             replace(report, order_log=(*report.order_log, entry)),
-            replace(report, order_log=(replace(entry, row=entry.row + 1), *report.order_log[1:])),
-            replace(report, order_log=(replace(entry, action=entry.action + "1"), *report.order_log[1:])),
+            replace(report, order_log=(entry._replace(row=entry.row + 1), *report.order_log[1:])),
+            replace(report, order_log=(entry._replace(action=entry.action + "1"), *report.order_log[1:])),
         ],
         "fill": [
-            replace(report, fills=(replace(fill, price=np.nextafter(fill.price, 0)), *report.fills[1:])),
+            replace(report, fills=(fill._replace(price=np.nextafter(fill.price, 0)), *report.fills[1:])),
             replace(report, fills=report.fills[:-1]),
         ],
         "end": [replace(report, end=RunEnd.FLOODED), replace(report, ruined=True)],

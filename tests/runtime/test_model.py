@@ -50,8 +50,9 @@ def test_values_are_frozen():
     with pytest.raises(AttributeError):
         bar.close = 5.0
     fill = Fill(ts=bar.ts, side=Side.BUY, quantity=1.0, price=1.0, fee=0.0, tag="", order_id=1)
+    with pytest.raises(AttributeError):
+        fill.price = 5.0
     for value, field in (
-        (fill, "price"),
         (Order(side=Side.BUY), "quantity"),
         (Position(quantity=0.0, entry_price=None), "quantity"),
         (Instrument(symbol="X", bars_per_year=252), "lot"),

@@ -111,7 +111,7 @@ def test_a_candidate_whose_proof_run_differs_is_refused_before_validation_is_rea
 
 def test_better_prices_for_the_same_orders_are_a_difference_too(house, scripted):
     def dearer(report):
-        return replace(report, fills=tuple(replace(fill, price=fill.price * 1.001) for fill in report.fills))
+        return replace(report, fills=tuple(fill._replace(price=fill.price * 1.001) for fill in report.fills))
 
     refused = house.consider(house.add_trial(), scripted(proven=dearer))
     assert [each.name for each in refused.card.failed] == ["proof-run"]
