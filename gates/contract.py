@@ -145,18 +145,22 @@ def _last_meaning(node: ast.ClassDef, name: str) -> ast.stmt | None:
     return last
 
 
-def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+def _own_nodes(node: ast.AST) -> list[ast.AST]:
     """A node and what is below it, without entering functions and classes."""
-    yield node
-    if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
-        for child in children(node):
-            yield from _own_nodes(child)
+    found = [node]
+    for inner in found:  # grows while it is read
+        if not isinstance(inner, _ENTERED_ALONE):
+            found += children(inner)
+    return found
 
 
 def _binds(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return node.name == name
     return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+
+
+_ENTERED_ALONE = (ast.FunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def _is_generator(function: ast.FunctionDef) -> bool:

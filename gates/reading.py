@@ -30,10 +30,10 @@ class Chain:
 class Reading:
     """One tree and everything that was worked out about it. Built once per source, then only read."""
 
-    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+    def __init__(self, tree: ast.Module, lines: list[str], steps: list[Step] | None = None) -> None:
         self.tree = tree
         self._lines = lines
-        self.steps = list(in_source_order(tree))
+        self.steps = list(in_source_order(tree)) if steps is None else steps
         self.nodes = [step.node for step in self.steps]
         self._parents = {id(step.node): step.parent for step in self.steps}
         self.scopes = Scopes.of(tree)
@@ -252,8 +252,11 @@ def in_source_order(tree: ast.AST) -> Iterator[Step]:
     while waiting:
         step = waiting.pop()
         yield step
-        below = [Step(child, step.node, step.depth + 1) for child in children(step.node)]
-        waiting.extend(reversed(below))
+        node, _, depth = step
+        below = children(node)
+        if below:
+            below.reverse()
+            waiting += [Step(child, node, depth + 1) for child in below]
 
 
 def _first_parameter(function: FunctionNode) -> str | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gates.allowed import MAX_FINDINGS, MAX_NODES, MAX_TREE_DEPTH
@@ -24,7 +25,10 @@ from gates.tree_rules import CHECKS
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gates.findings import Finding
+    from gates.reading import Step
 
 # One grammar for every interpreter that we run on.
 _GRAMMAR = (3, 11)
@@ -102,15 +106,18 @@ def _parse(text: str) -> ast.Module | Finding:
 
 
 def _judge(tree: ast.Module, text: str) -> list[Finding]:
-    size = _too_large(tree)
+    steps = list(islice(in_source_order(tree), MAX_NODES + 1))
+    size = _too_large(steps)
     if size is not None:
         return [size]
-    reading = Reading(tree, text.split("\n"))
+    reading = Reading(tree, text.split("\n"), steps)
     return [found for check in CHECKS for found in check(reading)]
 
 
-def _too_large(tree: ast.Module) -> Finding | None:
-    for count, (node, _, depth) in enumerate(in_source_order(tree), start=1):
+def _too_large(steps: Sequence[Step]) -> Finding | None:
+    if len(steps) <= MAX_NODES and max(step.depth for step in steps) <= MAX_TREE_DEPTH:
+        return None
+    for count, (node, _, depth) in enumerate(steps, start=1):
         if count > MAX_NODES:
             message = f"more than {MAX_NODES} syntax nodes"
         elif depth > MAX_TREE_DEPTH:

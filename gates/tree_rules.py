@@ -41,8 +41,9 @@ def dunder_names(reading: Reading) -> Iterator[Finding]:
     for node in reading.nodes:
         if isinstance(node, ast.Constant):
             continue
-        for field, value in ast.iter_fields(node):
-            for name in value if isinstance(value, list) else [value]:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            for name in value if isinstance(value, list) else (value,):
                 if not isinstance(name, str) or field == "type_comment" or not is_hook(name):
                     continue
                 if not _is_allowed_hook(reading, node, name):
@@ -56,6 +57,8 @@ def is_hook(name: str) -> bool:
     >>> [is_hook(name) for name in ("__init__", "_missing_", "_own", "_")]
     [True, True, False, False]
     """
+    if "_" not in name:
+        return False
     if any(part.startswith("__") for part in name.split(".")):
         return True
     return len(name) > 2 and name.startswith("_") and name.endswith("_")

@@ -6,6 +6,8 @@ import ast
 import builtins
 import importlib
 import re
+import runpy
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,11 @@ def test_the_description_names_every_rule_and_every_allowed_name():
         *(n for names in allowed.EXPORTS.values() for n in names),
     }:
         assert name in described
+
+
+def test_the_page_in_the_repository_is_what_the_tables_say():
+    script = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "write_rules.py"))
+    assert script["RULES_FILE"].read_text(encoding="utf-8") == script["rules_page"](), "run scripts/write_rules.py"
 
 
 def test_every_rule_can_be_found_and_takes_its_own_hint():
