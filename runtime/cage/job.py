@@ -19,6 +19,7 @@ from runtime.cage.launch import NotStarted, ZygoteGone, ZygoteProcess, hold_in_m
 from runtime.cage.layers import layers_of
 from runtime.cage.verdict import Evidence, judge
 from runtime.cage.wire import (
+    EMPTY_MESSAGE,
     FRAME_OVERHEAD,
     PREAMBLE_BYTES,
     Frame,
@@ -305,6 +306,9 @@ class Job:
         if missing:
             self._preamble += data[:missing]
             data = data[missing:]
+        if data == EMPTY_MESSAGE and not self._reader.pending and self._last_frame is None:
+            self._keep(b"")  # what a proof run hears on nearly every bar
+            return
         self._reader.feed(data)
         while (frame := self._reader.next_frame()) is not None:
             if self._last_frame is not None:

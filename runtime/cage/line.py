@@ -6,7 +6,7 @@ import os
 import select
 
 from runtime.cage.seccomp import REQUEST_FD, RESULT_FD
-from runtime.cage.wire import FRAME_OVERHEAD, REQUEST_HEAD_BYTES, FrameKind, frame_parts, write_all
+from runtime.cage.wire import EMPTY_MESSAGE, FRAME_OVERHEAD, REQUEST_HEAD_BYTES, FrameKind, frame_parts, write_all
 
 # One read for any request that fits into a pipe.
 _READ_BYTES = 1 << 16
@@ -25,6 +25,11 @@ class Line:
 
     def receive(self) -> bytes | None:
         """The next request; waits for it. None when the host has hung up."""
+        if not self._unread:
+            data = self._read(REQUEST_FD, _READ_BYTES)
+            if len(data) == REQUEST_HEAD_BYTES + int.from_bytes(data[:REQUEST_HEAD_BYTES], "little"):
+                return data[REQUEST_HEAD_BYTES:]  # one whole request, as nearly always
+            self._unread = data
         if not self._fill(REQUEST_HEAD_BYTES):
             return None
         end = REQUEST_HEAD_BYTES + int.from_bytes(self._unread[:REQUEST_HEAD_BYTES], "little")
@@ -35,6 +40,9 @@ class Line:
 
     def send(self, message: bytes) -> None:
         """Send one message to the host."""
+        if not message:
+            self._write(RESULT_FD, EMPTY_MESSAGE)  # short enough for a pipe to take whole or not at all
+            return
         parts = frame_parts(FrameKind.MESSAGE, message)
         # In one piece where that is cheap: each write would wake the host, to find that the message is not whole yet.
         is_short = len(message) <= select.PIPE_BUF - FRAME_OVERHEAD

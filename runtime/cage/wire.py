@@ -57,6 +57,10 @@ def frame_parts(kind: FrameKind, payload: bytes) -> tuple[bytes, bytes, bytes]:
     return head, payload, _FRAME_TAIL.pack(zlib.crc32(payload, zlib.crc32(head)), _FRAME_END)
 
 
+EMPTY_MESSAGE = b"".join(frame_parts(FrameKind.MESSAGE, b""))
+"""The whole frame of a message of no bytes."""
+
+
 class FrameReader:
     """Cuts a byte stream from a child into frames.
 

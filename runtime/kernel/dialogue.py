@@ -75,6 +75,9 @@ class News(NamedTuple):
 # -- the way out: bars --
 
 
+_BAR_FIELDS = len(Bar._fields)
+
+
 class MomentCodec:
     """Packs and unpacks moments with a known number of declared series.
 
@@ -94,13 +97,13 @@ class MomentCodec:
 
     def pack(self, moment: Moment) -> bytes:
         """One moment; its stamp in whole seconds."""
-        (ts, *prices), count, *values = moment
-        return self._layout.pack(int(ts.timestamp()), *prices, count, *values)
+        bar = moment[0]
+        return self._layout.pack(int(bar[0].timestamp()), *bar[1:], *moment[1:])
 
     def unpack(self, data: bytes, offset: int = 0) -> Moment:
         """The moment at ``offset``."""
-        ts, open_, high, low, close, volume, count, *values = self._layout.unpack_from(data, offset)
-        return (Bar(datetime.fromtimestamp(ts, UTC), open_, high, low, close, volume), count, *values)
+        fields = self._layout.unpack_from(data, offset)
+        return (Bar(datetime.fromtimestamp(fields[0], UTC), *fields[1:_BAR_FIELDS]), *fields[_BAR_FIELDS:])
 
     def unpack_all(self, data: bytes) -> list[Moment]:
         """Moments one after the other, from the second byte on."""

@@ -207,9 +207,10 @@ def serve_strategy(host: StrategyHost, line: Line, limits: RunLimits) -> None:
     codec = MomentCodec(0 if isinstance(declared, Failure) else len(declared.calls))
     news_at = 1 + codec.size
     while (message := line.receive()) is not None:
+        if message[:1] == _BAR:  # before the others: nearly all are
+            line.send(encode_requests(host.decide(codec.unpack(message, 1), None, ()), limits))
+            continue
         match Topic(message[:1]):
-            case Topic.BAR:
-                line.send(encode_requests(host.decide(codec.unpack(message, 1), None, ()), limits))
             case Topic.NEWS:
                 account, fills = decode_news(message[news_at:])
                 line.send(encode_requests(host.decide(codec.unpack(message, 1), account, fills), limits))
