@@ -6,6 +6,7 @@ Rounding always goes against the trader, with a tolerance of a billionth of a st
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -51,12 +52,26 @@ def floor_to(value: float, step: float | None) -> float:
     >>> floor_to(300.0000000000001, 1.0)
     300.0
     """
-    return value if step is None else math.floor(value / step + _TOLERANCE) * step
+    return value if step is None else _multiple(math.floor(value / step + _TOLERANCE), step)
 
 
 def ceil_to(value: float, step: float | None) -> float:
-    """The smallest whole number of steps that is not below ``value`` (None: any value)."""
-    return value if step is None else math.ceil(value / step - _TOLERANCE) * step
+    """The smallest whole number of steps that is not below ``value`` (None: any value).
+
+    >>> ceil_to(100.07, 0.01)
+    100.07
+    """
+    return value if step is None else _multiple(math.ceil(value / step - _TOLERANCE), step)
+
+
+def _multiple(count: int, step: float) -> float:
+    """So many steps, as the number that people and data files mean: ``10_007 * 0.01`` is an ulp above 100.07."""
+    return count * step if step.is_integer() else round(count * step, _decimals(step))
+
+
+@lru_cache(maxsize=256)
+def _decimals(step: float) -> int:
+    return len(f"{step:.15f}".rstrip("0").partition(".")[2])
 
 
 def affordable(costs: Costs, budget: float, price: float, lot: float | None) -> float:

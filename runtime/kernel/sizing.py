@@ -81,8 +81,8 @@ class Sizer:
     def target_change(self, order: Ticket, price: float) -> float:
         """Signed change after which notional plus fee is the wanted share of the equity at ``price``.
 
-        A growing position pays the fee out of its share, ``change * price * (1 + fee) = gap``; a shrinking one has the
-        fee counted towards it, ``change * price * (1 - fee) = gap``. In whole lots, towards the smaller trade.
+        A growing position pays the fee out of its share, ``change * price + fee = gap``; a shrinking one has the fee
+        counted towards it, ``change * price - fee = gap``. In whole lots, towards the smaller trade.
         """
         books, weight = self._books, order.weight or 0.0
         if weight == 0.0:
@@ -95,6 +95,7 @@ class Sizer:
             return math.copysign(self._growth(abs(gap), weight, price), gap)
         fee_share = self._costs.fee_bps / 10_000.0 + self._costs.fee_per_unit / price
         change = abs(gap) / (price * (1.0 - fee_share))
+        change = max(change, (abs(gap) + self._costs.fee_minimum) / price)
         if change >= abs(books.position) * (1.0 - _WHOLE) and (weight > 0.0) is (books.position > 0.0):
             return -books.position
         return math.copysign(floor_to(change, self._instrument.lot), gap)
@@ -108,8 +109,9 @@ class Sizer:
         margin = self._instrument.initial_margin
         held = books.position if weight > 0.0 else -books.position
         fee_share = self._costs.fee_bps / 10_000.0 + self._costs.fee_per_unit / price
-        room = books.equity(price) - self._costs.fee_minimum - margin * held * price
-        return min(quantity, floor_to(max(room / (price * (margin + fee_share)), 0.0), lot))
+        room = books.equity(price) - margin * held * price
+        most = min(room / (price * (margin + fee_share)), (room - self._costs.fee_minimum) / (price * margin))
+        return min(quantity, floor_to(max(most, 0.0), lot))
 
     def _reduce(self, wanted: float | None, side: Side, price: float) -> float:
         held = abs(self._books.position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -220,8 +221,8 @@ def test_what_is_affordable_never_costs_more_than_the_budget(budget, price, bps,
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 0.1, 0.01, 0.25, 1e-4]))
 def test_a_whole_number_of_steps_stays_what_it_is(steps, step):
     """0.3 / 0.1 is 2.9999999999999996, and three steps all the same."""
-    assert floor_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
-    assert ceil_to(steps * step, step) == pytest.approx(steps * step, abs=1e-12)
+    assert floor_to(steps * step, step) == pytest.approx(steps * step, rel=1e-15, abs=1e-12)
+    assert ceil_to(steps * step, step) == pytest.approx(steps * step, rel=1e-15, abs=1e-12)
     assert floor_to(math.pi, None) == math.pi
 
 
@@ -268,3 +269,42 @@ def test_a_fill_beyond_what_arithmetic_bears_is_refused(play):
 def test_a_lot_below_the_rounding_of_a_large_quantity_does_not_stall():
     quantity = affordable(Costs(fee_bps=7), 123_456_789.0, 1e-7, 1e-8)
     assert quantity * 1e-7 + fee_of(Costs(fee_bps=7), quantity, 1e-7) <= 123_456_789.0
+
+
+@pytest.mark.parametrize("step", [0.01, 0.05, 0.1, 0.25, 1e-8, 1.0, 25.0])
+def test_a_number_on_the_grid_stays_itself_to_the_last_bit(step):
+    """10,007 * 0.01 is 100.07000000000001: a limit there would miss a high of 100.07, and a lot of it some cash."""
+    for count in (3, 10_007, 83_790, 1_234_567):
+        value = float(Decimal(count) * Decimal(repr(step)))
+        assert floor_to(value, step) == ceil_to(value, step) == value
+
+
+def test_a_sell_limit_on_the_tick_grid_fills_when_the_high_touches_it(play):
+    report = play(
+        [100, 100, (100, 100.07, 99, 99.5)],
+        {0: lambda s: s.buy(1), 1: lambda s: s.sell(1, limit=100.07)},
+        instrument={"tick": 0.01},
+    )
+    assert report.fills[1].price == 100.07
+
+
+def test_all_of_the_cash_buys_the_last_lot_that_it_covers(play):
+    """837.9 at 100 cost 83,790; 8,379 * 0.1 is an ulp more, and must not cost a whole lot."""
+    report = play([100, 100], {0: lambda s: s.buy()}, cash=83_790.0, instrument={"lot": 0.1})
+    assert report.position[-1] == 837.9
+    assert report.equity[-1] == 83_790.0
+
+
+def test_a_shrinking_target_counts_the_minimum_fee(play):
+    """1,000 held at 100 after buying all; 0.3 of 100,000: notional 29,963 plus the fee of 37."""
+    costs = Costs(fee_bps=0, fee_minimum=37)
+    report = play([100, 100, 100], {0: lambda s: s.buy(999), 1: lambda s: s.target(0.3)}, costs=costs)
+    assert report.position[-1] * 100 + 37 == pytest.approx(0.3 * (100_000 - 37))
+
+
+def test_the_largest_target_counts_the_minimum_fee_once(play):
+    """Half of 2,000 units' notional is 100,000 less a fee of 200 on top of which no minimum of 37 comes."""
+    costs = Costs(fee_bps=10, fee_minimum=37)
+    report = play([100, 100], {0: lambda s: s.target(2.0)}, costs=costs, account=AccountKind.MARGIN)
+    quantity = report.position[-1]
+    assert quantity * 100 * 0.5 == pytest.approx(100_000 - quantity * 100 * 0.001)
