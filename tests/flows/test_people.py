@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import subprocess
+import termios
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -183,11 +184,12 @@ def on_terminal(house, answers, *words):
             break
         screen += got
         if waiting and screen.rstrip().endswith(b":"):
-            time.sleep(0.2)  # the echo is turned off just after the question
+            while termios.tcgetattr(keyboard)[3] & termios.ECHO:  # it is turned off, and the input flushed, after the question
+                time.sleep(0.01)
             os.write(keyboard, waiting.pop(0).encode())
             screen += b" "
     os.close(keyboard)
-    return process.wait(60), screen.decode(errors="replace")
+    return process.wait(300), screen.decode(errors="replace")
 
 
 def test_an_edited_candidate_file_is_not_promoted(house):

@@ -61,7 +61,7 @@ def test_a_server_of_ours_sees_no_secret_and_dies_with_its_parent(tmp_path):
     assert b"PREFECT_SERVER_ANALYTICS_ENABLED=false" in environment
     process.kill()
     process.communicate()
-    for _ in range(200):
+    for _ in range(1_200):
         if not Path(f"/proc/{child}").exists():
             break
         time.sleep(0.1)
