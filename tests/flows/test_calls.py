@@ -127,8 +127,9 @@ def everything(engine):
             for row in connection.execute(text(f'SELECT * FROM "{name}"')):
                 for value in row:
                     yield repr(value).encode()
-                    if isinstance(value, bytes) and value[:1] == b"x":
-                        yield zlib.decompress(value)
+                    if isinstance(value, bytes):
+                        with contextlib.suppress(zlib.error):  # not every value is compressed
+                            yield zlib.decompress(value)
 
 
 @pytest.mark.slow
