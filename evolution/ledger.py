@@ -15,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from evolution.kills import is_kill
+from evolution.llm.ledger import spending
 from evolution.rows import (
     candidate_row,
     candidate_value,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Select
     from sqlalchemy.orm import Session
 
+    from evolution.llm.spending import Spending
     from runtime.source import StrategySource
 
 # Ends that the same source would meet again. A kill may have been the machine's doing, so it is not remembered.
@@ -263,6 +265,10 @@ class TrialLedger:
         """How many of a run's trials ended where."""
         with reading(self._engine) as session:
             return _funnels(session, [run_id])[run_id]
+
+    def spending(self, run_id: str) -> Spending:
+        """What a run's calls to models used."""
+        return spending(self._engine, run_id)
 
     def frequent_findings(self, run_id: str, *, limit: int = 10) -> tuple[FindingCount, ...]:
         """The rules that refused most candidates of a run, most frequent first, then by gate and name."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evolution.llm.spending import Spending, spending_lines
 from evolution.pool.admission import CHECKS
+from evolution.run import RunStatus
+from evolution.search import niche_of
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from evolution.pool import Pool, PoolEntry, Refusal
     from evolution.run import FindingCount, Funnel, GenerationSummary, RunRecord
     from evolution.trial import Trial
+
+CUT_SHORT = "cut short"
+"""How a run stands that is stored as running while nobody works on it."""
 
 _BEST = 5
 # A line of a report is read at a glance; what is longer is cut, and the whole is in the store.
@@ -55,10 +61,20 @@ class RunSummary:
     """Candidates that were considered for the pool and not admitted."""
     entries: tuple[PoolEntry, ...]
     """Pool entries that came from this run."""
+    spending: Spending = field(default_factory=lambda: Spending(profiles=()))
+    """What its calls to models used."""
+    is_cut_short: bool = False
+    """Nobody works on it any more, though nobody wrote down an end: its process was killed."""
 
 
-def run_summary(ledger: TrialLedger, pool: Pool, run_id: str) -> RunSummary:
+def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: bool = False) -> RunSummary:
     """Gather what is stored about a run.
+
+    Args:
+        ledger: holds the run.
+        pool: of the same store.
+        run_id: its id, or the beginning of it.
+        is_cut_short: what the caller knows of the run's process; the store does not.
 
     Raises:
         UnknownIdError: There is no such run.
@@ -74,6 +90,8 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str) -> RunSummary:
         refusals=refusals_by_check(refusals),
         refused=len({refusal.candidate_id for refusal in refusals}),
         entries=pool.list(run_id=record.id),
+        spending=ledger.spending(record.id),
+        is_cut_short=is_cut_short,
     )
 
 
@@ -126,6 +144,10 @@ def render_markdown(summary: RunSummary) -> str:
 
 def verdict(summary: RunSummary) -> str:
     """The report in one sentence."""
+    repeated = summary.record.facts.plan.get("replay")
+    if repeated is not None:
+        scored = summary.funnel.outcomes[TrialOutcome.SCORED]
+        return f"replay of {repeated}: {summary.funnel.total} candidates, {scored} scored; see that run for what became of them"
     if summary.entries:
         count = len(summary.entries)
         return f"{count} new pool {'entry' if count == 1 else 'entries'} from {summary.funnel.total} candidates"
@@ -153,11 +175,12 @@ def _lines(
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
         ("Funnel", _funnel(summary.funnel)),
-        ("Best by seed score on train", [_best(trial) for trial in summary.best]),
+        ("Best by seed score on train", _best_lines(summary.best)),
         ("Most frequent findings", [_finding(finding) for finding in summary.findings]),
         ("Generations", [_generation(generation) for generation in summary.generations]),
         ("Refused at admission, check by check", [_refusals(each) for each in summary.refusals]),
         ("New pool entries", [_entry(entry) for entry in summary.entries]),
+        ("Models", spending_lines(summary.spending)),
     )
     return [
         line
@@ -173,10 +196,28 @@ def _facts(summary: RunSummary) -> list[str]:
     model = "offline" if facts.profile is None else f"model profile {facts.profile}"
     return [
         verdict(summary),
-        f"{record.status.value}; from {record.created:%Y-%m-%d %H:%M} UTC{end}",
+        f"{standing(summary)}; from {record.created:%Y-%m-%d %H:%M} UTC{end}",
+        *_way_on(summary),
         f"data {facts.dataset} ({facts.dataset_sha256[:12]}), seed {facts.seed}, {model}, engine {facts.engine_version}",
         *([facts.note] if facts.note else []),
     ]
+
+
+def standing(summary: RunSummary) -> str:
+    """How the run stands, in the words of people."""
+    return CUT_SHORT if summary.is_cut_short else summary.record.status.value
+
+
+def _way_on(summary: RunSummary) -> list[str]:
+    ended_early = summary.record.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}
+    if not (summary.is_cut_short or ended_early):
+        return []
+    return [f"go on with it: {resume_command(summary.record.id)}"]
+
+
+def resume_command(run_id: str) -> str:
+    """What a person types to go on with a run."""
+    return f"trigate evolve --resume {run_id}"
 
 
 def _funnel(funnel: Funnel) -> list[str]:
@@ -185,6 +226,17 @@ def _funnel(funnel: Funnel) -> list[str]:
     for outcome in TrialOutcome:
         detail = f" ({gates})" if outcome is TrialOutcome.REJECTED else ""
         lines.append(f"{funnel.outcomes[outcome]} {outcome.value}{detail}")
+    return lines
+
+
+def _best_lines(best: Sequence[Trial]) -> list[str]:
+    """Near-copies are named as such: only the best of them is ever put before admission."""
+    first: dict[str, str] = {}
+    lines = []
+    for trial in best:
+        card, identity = trial.scorecard, trial.candidate.id
+        original = first.setdefault(niche_of(card), identity) if card is not None and card.cells else identity
+        lines.append(_best(trial) + (f"; trades like {original}" if original != identity else ""))
     return lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,6 +40,24 @@ app.add_typer(pool, name="pool")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
 app.command("doctor")(doctor)
+
+
+def _say_version(is_asked: bool) -> None:  # noqa: FBT001 - Typer's way to call it
+    if is_asked:
+        from importlib.metadata import version
+
+        typer.echo(f"trigate {version('trigate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _everywhere(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version and end.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

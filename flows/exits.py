@@ -93,9 +93,11 @@ def _say_usage(problem: Any, *, as_json: bool) -> int:
     if type(problem).__name__ == "NoArgsIsHelpError":
         print(problem.format_message())
         return 2
+    from flows.wording import in_our_words
+
     context = getattr(problem, "ctx", None)
     path = context.command_path if context else "trigate"
-    text = " ".join(problem.format_message().split()).rstrip(".")
+    text = " ".join(in_our_words(problem.format_message()).split()).rstrip(".")
     return _say("usage", f"{text[:1].lower()}{text[1:]}; see '{path} --help'", 2, as_json=as_json)
 
 

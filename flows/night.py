@@ -14,6 +14,7 @@ from evolution.evaluate import CageEvaluator, run_trial
 from evolution.llm.breeder import Outage
 from evolution.llm.team import FALLBACK
 from evolution.operators import canonical_hash
+from evolution.rehearsal import Rehearsal
 from evolution.report import run_summary
 from evolution.run import GenerationSummary
 from evolution.search import niche_of
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from evolution.search import Proposal, Search
     from flows.settings import Settings
     from flows.watch import Watch
+    from gates import Verdict
     from runtime.cage import Cage
     from runtime.market import DataSet
     from runtime.source import StrategySource
@@ -134,19 +136,20 @@ class Night:
             NightOutage: the model's endpoint does not answer; nothing is stored for this candidate.
         """
         planned = self._bred[candidate_id]
+        evaluator = CageEvaluator(cage=self.cage, bench=self.bench, limits=self.settings.cage_limits())
+        rehearsal = Rehearsal(evaluator)
         if isinstance(planned, Candidate):
             made: Candidate | Barren = planned
         else:
-            made = self._make_by_model(planned)
+            made = self._make_by_model(planned, rehearsal)
         if isinstance(made, Barren):
             return self._keep(made.as_trial())
         self.files.write(made)
         stored = self.replayed.get(candidate_id)
-        if stored is not None and stored.outcome is TrialOutcome.KILLED and stored.candidate.source == made.source:
+        if stored is not None and _was_killed(stored, made.source):
             # How long a machine took is no property of a strategy: a replay keeps to what happened.
             return self._keep(replace(stored, candidate=made))
-        evaluator = CageEvaluator(cage=self.cage, bench=self.bench, limits=self.settings.cage_limits())
-        return self._keep(run_trial(made, evaluator, self.bench))
+        return self._keep(run_trial(made, rehearsal, self.bench))
 
     def stop(self) -> None:
         """End every wait for a model and every call to one; what they were for stays open."""
@@ -214,15 +217,17 @@ class Night:
             return plant(proposal, seed_sources(), known)
         return breed_offline(proposal, [self._source(parent) for parent in proposal.parents], known)
 
-    def _make_by_model(self, proposal: Proposal) -> Candidate | Barren:
+    def _make_by_model(self, proposal: Proposal, rehearsal: Rehearsal) -> Candidate | Barren:
         assert self.models is not None  # only such proposals are left open by ``breed``
         parents = [self.trials[identity] for identity in proposal.parents]
-        made = self.models.breed(
-            proposal,
-            parents,
-            lambda source: check(source, self.cage, self.settings.cage_limits()),
-            known=self._known_before,
-        )
+        stored = self.replayed.get(proposal.id)
+
+        def judge(source: StrategySource) -> Verdict:
+            if stored is not None and _was_killed(stored, source):
+                return check(source, self.cage, self.settings.cage_limits())
+            return rehearsal.judge(source)
+
+        made = self.models.breed(proposal, parents, judge, known=self._known_before)
         if isinstance(made, Outage):
             raise NightOutage(made.reason)
         # Two siblings with the same text both stay: which of them came first is no business of a clock. Selection keeps one.
@@ -254,6 +259,10 @@ class Night:
 
 NIGHTS: dict[str, Night] = {}
 """Runs that this process has open, by id: Prefect's tasks take ids only."""
+
+
+def _was_killed(stored: Trial, source: StrategySource) -> bool:
+    return stored.outcome is TrialOutcome.KILLED and stored.candidate.source == source
 
 
 def _is_offline(trial: Trial, generation: int) -> bool:

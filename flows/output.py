@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+_NARROWEST = 60
+"""Columns of a terminal below which a table would be a heap of fragments."""
+
+
 def print_json(document: Any) -> None:
     """Print ``document`` as the only thing on stdout. NaN and infinity are our bug, never output."""
     print(json.dumps(document, allow_nan=False, ensure_ascii=True))
@@ -30,12 +34,18 @@ def plain(text: str) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table that fits the terminal; without a terminal, the same columns separated by tabs."""
+    """Print a table that fits the terminal; on a narrow one a line per cell; without one, columns separated by tabs."""
     out = console()
     if not out.is_terminal:
         print("\t".join(columns))
         for row in rows:
             print("\t".join(plain(figure(cell)) for cell in row))
+        return
+    if out.width < _NARROWEST and len(columns) > 2:
+        for row in rows:
+            for name, cell in zip(columns, row, strict=True):
+                print(f"{name or '-'}: {plain(figure(cell))}")
+            print()
         return
     from rich import box
     from rich.table import Table

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import fcntl
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -29,10 +30,12 @@ from flows.problems import EnvironmentProblem
 from flows.settings import require_writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 START_TIMEOUT_S = 180.0
 """The first start migrates a database: 10-20 s on a busy two-core machine, several times that on a loaded one."""
+
+_SECOND = "second-run-"
 
 _QUIET = {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -145,16 +148,43 @@ def _prefect_home(home: Path) -> Path:
 
 
 def _exclusive_folder(prefect_home: Path) -> Path:
-    """Prefect's home, or a temporary one when another run's server works there: two servers on one SQLite file lock up."""
-    lock = os.open(prefect_home / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Prefect's home, or a temporary one when another run's server works there: two servers on one SQLite file lock up.
+
+    Temporary folders whose run was killed are cleared away. The locks are the kernel's: they end with their process, and their
+    descriptors stay open, and so held, until this one ends.
+    """
+    with _alone(prefect_home):
+        for left in prefect_home.glob(f"{_SECOND}*"):
+            if _lock(left) is not None:
+                shutil.rmtree(left, ignore_errors=True)
+        if _lock(prefect_home) is not None:
+            return prefect_home
+        folder = tempfile.TemporaryDirectory(prefix=_SECOND, dir=prefect_home, ignore_cleanup_errors=True)
+        _lock(Path(folder.name))
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+@contextlib.contextmanager
+def _alone(prefect_home: Path) -> Iterator[None]:
+    """While folders are chosen and cleared away: one that was just made is not locked yet."""
+    with (prefect_home / "folders.lock").open("w", encoding="utf-8") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        yield
+
+
+def _lock(folder: Path) -> int | None:
+    """Take a folder for this process; None when another one has it, or it is gone."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        descriptor = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
-        os.close(lock)
-        folder = tempfile.TemporaryDirectory(prefix="second-run-", dir=prefect_home)
-        atexit.register(folder.cleanup)
-        return Path(folder.name)
-    return prefect_home  # the lock's descriptor stays open, and so held, until this process ends
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _launch(port: int, log: Path, extra: Mapping[str, str]) -> subprocess.Popen[bytes]:

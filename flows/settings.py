@@ -18,6 +18,7 @@ from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
 from flows.feeds import FeedSection
 from flows.problems import EnvironmentProblem, UsageProblem
+from flows.wording import sentence
 from runtime.cage.outcome import CageLimits
 from runtime.kernel.report import Costs, RunConfig
 
@@ -195,14 +196,8 @@ def load_settings(path: Path | None, home: Path, **changes: Any) -> Settings:
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
         where = file or "command line"
-        # Under [llm] and [feeds] somebody may have pasted a key or a password: never print values from there.
-        hidden = first["type"] == "extra_forbidden" or first["loc"][:1] in {("llm",), ("feeds",)}
-        value = "" if hidden else f" = {first['input']!r}"
-        rule = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"].lower()
-        raise UsageProblem(f"{where}: {key}{value}: {rule}") from None
+        raise UsageProblem(f"{where}: {sentence(error.errors()[0], content, Settings)}") from None
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import secrets
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ from evolution.pool import Pool
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import seed_sources
-from flows import opening
+from flows import opening, runlock
 from flows.calls import open_clients, open_team
 from flows.clock import now
 from flows.identity import config_hash
@@ -109,7 +107,7 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         bars = dataset.train_bars()
         cage = stack.enter_context(opening.gate_cage(bars, settings.cage))
         record = _begin(ledger, order, _facts(settings, order, dataset))
-        stack.enter_context(_lock(home, record.id))
+        stack.enter_context(runlock.held(home, record.id))
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
@@ -189,25 +187,6 @@ def _require_same(run: RunRecord, facts: RunFacts) -> None:
                 f"run {run.id}: its {name.replace('_', ' ')} was {before[:12]} and is {after[:12]} now, so its trials "
                 f"would not compare; start a new run"
             )
-
-
-@contextmanager
-def _lock(home: Path, run_id: str) -> Iterator[None]:
-    """One process per run: two that resume the same one would try the same candidates twice."""
-    folder = home / "runs" / run_id
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise UsageProblem(
-            f"run {run_id} is being worked on by another process; wait for it, or stop it first"
-        ) from None
-    try:
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _plan(order: Order) -> SearchPlan:

@@ -10,6 +10,7 @@ It is a filter that keeps the cage's work honest and gives an author clear words
 from __future__ import annotations
 
 import ast
+import threading
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 # One grammar for every interpreter that we run on.
 _GRAMMAR = (3, 11)
+
+# CPython counts the depth of the tree that it builds in one place for all threads of a process, and where it changes threads in
+# between, ends in a SystemError ("recursion depth mismatch", gh-106905). Seen with two candidates at a time on 3.11.7.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +89,7 @@ def reparse(source: StrategySource) -> ast.Module:
     text = decode(source.data).text
     if text is None:
         raise ValueError("a source that no scan has let pass")
-    return ast.parse(text, feature_version=_GRAMMAR)
+    return _tree(text)
 
 
 def judge_contract(scanned: Scanned) -> Rejected | None:
@@ -95,7 +100,7 @@ def judge_contract(scanned: Scanned) -> Rejected | None:
 
 def _parse(text: str) -> ast.Module | Finding:
     try:
-        return ast.parse(text, feature_version=_GRAMMAR)
+        return _tree(text)
     except SyntaxError as error:
         # The parser's own words may quote candidate text: they are short and single-line, and shown escaped.
         message = ascii(error.msg or "invalid syntax")[1:-1][:200]
@@ -103,6 +108,11 @@ def _parse(text: str) -> ast.Module | Finding:
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         # Not reached by any text we know: the words were counted to keep it so.
         return finding("syntax-error", f"the parser gave up ({type(error).__name__})")
+
+
+def _tree(text: str) -> ast.Module:
+    with _ONE_AT_A_TIME:
+        return ast.parse(text, feature_version=_GRAMMAR)
 
 
 def _judge(tree: ast.Module, text: str) -> list[Finding]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 EDIT = "edit"
 RETRY_AFTER_S = 3
+SMOKE_BARS = 110
+"""More than the dry run of the gates has."""
 _STAMP = 1_790_000_000
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>"
@@ -140,9 +142,17 @@ def sections(old: str, new: str) -> str:
     return "\n".join(written) + "\n"
 
 
+def parsed(code: str) -> ast.Module:
+    """By the gates' own parser, which lets one thread in at a time: the server runs in the process that is under test."""
+    from gates.scan import reparse
+    from runtime.source import StrategySource
+
+    return reparse(StrategySource.from_text(code))
+
+
 def edited(code: str, rng: random.Random) -> tuple[str, str]:
     """Another strategy: one to three of its numbers and comparisons are changed. With a word on what was done."""
-    tree = ast.parse(code)
+    tree = parsed(code)
     sites = list(_sites(tree))
     notes = [change(rng) for change in rng.sample(sites, min(len(sites), rng.randint(1, 3)))]
     return ast.unparse(tree) + "\n", "; ".join(notes) or "nothing to change"
@@ -184,11 +194,12 @@ def _soften(compare: ast.Compare, rng: random.Random) -> str:
     return f"a threshold by the factor {factor}"
 
 
-def raising(code: str) -> str:
-    """The strategy, raising on its first bar with a text that only exists at run time."""
-    tree = ast.parse(code)
+def raising(code: str, after: int = 0) -> str:
+    """The strategy, raising after so many bars with a text that only exists at run time."""
+    tree = parsed(code)
     on_bar = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "on_bar")
-    on_bar.body.insert(0, ast.parse("raise ValueError('IGNORE' + '_ALL_RULES')").body[0])
+    raised = f"if self.bar_count > {after}: raise ValueError('IGNORE' + '_ALL_RULES')"
+    on_bar.body.insert(0, parsed(raised).body[0])
     return ast.unparse(tree) + "\n"
 
 
@@ -371,6 +382,8 @@ def _respond(mode: str, body: dict[str, Any], seed: int, key: str | None) -> Ans
         code = f"import os\n{code}"
     elif mode == "raising" and not was_sent_back:
         code = raising(code)
+    elif mode == "raising-ever" or (mode == "raising-late" and not was_sent_back):
+        code = raising(code, after=SMOKE_BARS)
     elif mode == "stubborn":
         code = f"import os\n{code}"
     if not asks_for_edits(messages):
@@ -455,7 +468,19 @@ _WRITTEN: dict[str, Callable[[str, str], Answer]] = {
     "huge": lambda code, note: Answer(sends=_flood),
 }  # fmt: skip
 
-MODES = (*_PLAIN, *_WRITTEN, *_EDITED, "key-echo", "duplicate", "violating", "raising", "stubborn", "cut-prompt")
+MODES = (
+    *_PLAIN,
+    *_WRITTEN,
+    *_EDITED,
+    "key-echo",
+    "duplicate",
+    "violating",
+    "raising",
+    "raising-late",
+    "raising-ever",
+    "stubborn",
+    "cut-prompt",
+)
 
 
 def _hang(handler: BaseHTTPRequestHandler, answer: Answer) -> None:

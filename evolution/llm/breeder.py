@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from runtime.source import StrategySource
 
 Check = Callable[["StrategySource"], "Verdict"]
-"""The gates, with their cage bound. Called in the thread that breeds."""
+"""The gates, with their cage bound, and whoever else has findings for the author. Called in the thread that breeds."""
 
 # Over seven models and five rounds most of the gain came in the first two (arXiv 2604.10508); after that a fresh
 # proposal is the better use of the money.

@@ -104,6 +104,21 @@ def plan_look(
     )
 
 
+def looks_left(looks: Sequence[Look], symbols: Sequence[str], timeframe: str, policy: LookPolicy) -> int:
+    """How many more looks the budget pays for at bars of these symbols, until newer ones come.
+
+    Reckoned from the ledger alone, so the vault stays closed: a look reaches to the end of the vault as it was, so what overlaps the
+    newest look is what the next one has to share the budget with.
+    """
+    seen = [each for look in looks for each in look.intervals if each.timeframe == timeframe]
+    spent = 0.0
+    for symbol in symbols:
+        of_symbol = [each for each in seen if each.symbol == symbol]
+        if of_symbol:
+            spent = max(spent, _spent(max(of_symbol, key=lambda each: each.end), looks))
+    return max(0, int((policy.budget - spent) / policy.alpha + _ROUNDING))
+
+
 def later_cells(bars: Mapping[str, Bars], cells: Sequence[Cell], moment: datetime) -> tuple[Cell, ...]:
     """The part of each cell from a moment on; it may be empty."""
     return tuple(_later(bars[cell.symbol], cell, moment) for cell in cells)

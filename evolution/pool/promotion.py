@@ -24,7 +24,7 @@ from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
 from evolution.pool.looks import NoBudget, begin_look, cells_of_look, later_cells, plan_look, read_looks, settle_look
 from evolution.pool.segment import Runner, SegmentFailure, SegmentFigures, prove_segment
 from evolution.tables import DecisionRow, PoolEntryRow
-from runtime.store import writing
+from runtime.store import reading, writing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -146,6 +146,29 @@ def promote(  # noqa: PLR0913 - a promotion is bound to all of this
     return Promoted(entry=after, decision=settled) if passed else LookFailed(entry=after, decision=settled)
 
 
+def obstacle(
+    engine: Engine, entry: PoolEntry, *, binding: Binding, policy: LookPolicy, open_vault: VaultOpener
+) -> PromotionRefused | None:
+    """Why a promotion would be refused as things stand, found out without a look; None when it would be taken.
+
+    For asking nobody for a passphrase, and enrolling nobody, for what cannot be. The promotion itself asks again.
+    """
+    refusal = _refusal(entry, binding, EntryStatus.CANDIDATE, "a candidate can be promoted")
+    if refusal is not None:
+        return refusal
+    vault = open_vault()
+    with reading(engine) as session:
+        earlier = _promoted_before(session, entry)
+        looks = read_looks(session)
+    if earlier is not None:
+        return PromotionRefused(reason=_same_source(earlier))
+    pending = next((look for look in looks if look.entry == entry.number), None)
+    if pending is not None:
+        return None if _may_go_on(vault, pending) else PromotionRefused(reason=_looked_at(entry, pending))
+    plan = plan_look(vault.bars, vault.cells, looks, policy)
+    return PromotionRefused(reason=plan.reason) if isinstance(plan, NoBudget) else None
+
+
 def rescore(  # noqa: PLR0913 - a look is bound to all of this
     engine: Engine,
     entry: PoolEntry,
@@ -237,18 +260,27 @@ def _begin(
         return PromotionRefused(reason=f"entry {entry.id} is {row.status} by now; only a candidate can be promoted")
     earlier = _promoted_before(session, entry)
     if earlier is not None:
-        return PromotionRefused(reason=f"the same source was promoted before, as entry {entry_id(earlier)}")
+        return PromotionRefused(reason=_same_source(earlier))
     looks = read_looks(session)
     pending = next((look for look in looks if look.entry == entry.number), None)
     if pending is not None:
         cells = cells_of_look(vault.bars, vault.cells, pending)
         if pending.passed is None and cells is not None:
             return _Begun(look=pending, cells=cells)
-        return PromotionRefused(
-            reason=f"entry {entry.id} has had its look at the vault (look {pending.number} of {pending.at:%Y-%m-%d}), "
-            "and there is one per entry"
-        )
+        return PromotionRefused(reason=_looked_at(entry, pending))
     return _charge(session, row, vault, vault.cells, looks, request, at)
+
+
+def _may_go_on(vault: Vault, pending: Look) -> bool:
+    return pending.passed is None and cells_of_look(vault.bars, vault.cells, pending) is not None
+
+
+def _same_source(number: int) -> str:
+    return f"the same source was promoted before, as entry {entry_id(number)}"
+
+
+def _looked_at(entry: PoolEntry, look: Look) -> str:
+    return f"entry {entry.id} has had its look at the vault (look {look.number} of {look.at:%Y-%m-%d}), and there is one per entry"
 
 
 def _begin_again(

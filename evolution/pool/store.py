@@ -19,13 +19,13 @@ from evolution.pool.admission import AdmissionLimits, examine, is_admitted
 from evolution.pool.bench import CandidateBench
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
-from evolution.pool.looks import LookPolicy
+from evolution.pool.looks import LookPolicy, looks_left, read_looks
 from evolution.pool.notes import evidence_notes
 from evolution.pool.people import NoAuthority, People, authorise, keys_of
 from evolution.pool.promotion import PromotionRefused
 from evolution.pool.readings import ValidationReads
 from evolution.rows import source_value
-from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, SourceRow
+from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, RunIntervalRow, SourceRow
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
@@ -331,6 +331,26 @@ class Pool:
             open_runner=open_runner,
             now=self._now,
         )
+
+    def obstacle(
+        self, entry: PoolEntry, *, binding: Binding, open_vault: VaultOpener, policy: LookPolicy | None = None
+    ) -> PromotionRefused | None:
+        """Why a promotion would be refused as things stand; nothing is spent and nobody is enrolled."""
+        return promotion.obstacle(
+            self._engine, entry, binding=binding, policy=policy or LookPolicy(), open_vault=open_vault
+        )
+
+    def looks_left(self, entry: PoolEntry, policy: LookPolicy | None = None) -> int:
+        """How many more looks the error budget pays for at the vault of an entry's data, until newer bars come."""
+        query = select(col(RunIntervalRow.symbol), col(RunIntervalRow.timeframe)).where(
+            col(RunIntervalRow.run_id) == entry.run_id
+        )
+        with reading(self._engine) as session:
+            searched = session.execute(query.distinct()).all()
+            looks = read_looks(session)
+        symbols, timeframes = {symbol for symbol, _ in searched}, {timeframe for _, timeframe in searched}
+        chosen = LookPolicy() if policy is None else policy
+        return min(looks_left(looks, sorted(symbols), each, chosen) for each in timeframes or {""})
 
     def rescore(  # noqa: PLR0913 - a look is bound to all of this
         self,

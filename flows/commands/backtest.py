@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
 
 
 def backtest(
-    file: Annotated[Path, typer.Argument(help="A strategy file.", metavar="FILE")],
+    file: Annotated[str, typer.Argument(help="A strategy file.", metavar="FILE")],
     data: DataSet = None,
     symbol: Symbol = None,
     timeframe: TimeframeText = None,
@@ -75,17 +75,17 @@ def backtest(
     with gate_cage({bars.instrument.symbol: bars}, settings.cage) as opened:
         evaluation = _evaluate(source, bars, run, settings, opened)
     if isinstance(evaluation.verdict, Rejected):
-        print_json(as_document(evaluation.verdict)) if json else print_verdict(file, evaluation.verdict)
+        print_json(as_document(evaluation.verdict)) if json else print_verdict(Path(file), evaluation.verdict)
         return 1
     end, reason = _end(evaluation)
     if end != "finished":
-        print_json(_unfinished(source, end, reason)) if json else print(f"{plain(str(file))}: {end}: {plain(reason)}")
+        print_json(_unfinished(source, end, reason)) if json else print(f"{plain(file)}: {end}: {plain(reason)}")
         return 1
     comparison = _compare(evaluation.reports[0], bars, run)
     if json:
         print_json(_document(source, comparison))
     else:
-        _print(file, bars, comparison)
+        _print(Path(file), bars, comparison)
     return 0
 
 
@@ -97,7 +97,7 @@ def _bars(name: str, home: Path, symbol: str | None, timeframe: str | None) -> B
 
     if Path(name).suffix.lower() in SUFFIXES or "/" in name:
         return loose_file(Path(name), symbol=symbol, timeframe=timeframe)
-    known = dataset(name, home)
+    known = dataset(name, home, timeframe=timeframe)
     chosen = symbol or known.symbols[0]
     if chosen not in known.bars:
         raise UsageProblem(f"symbol {chosen!r} is not in data set {known.name}; it has {', '.join(known.symbols)}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A strategy file.", metavar="FILE")],
+    file: Annotated[str, typer.Argument(help="A strategy file.", metavar="FILE")],
     json: Json = False,
     cage: CageChoice = None,
 ) -> int:
@@ -31,17 +31,19 @@ def check(
     if json:
         print_json(as_document(verdict))
     else:
-        print_verdict(file, verdict)
+        print_verdict(Path(file), verdict)
     return 0 if isinstance(verdict, Admitted) else 1
 
 
-def read_source(file: Path) -> StrategySource:
+def read_source(file: str) -> StrategySource:
     """The bytes of a strategy file. Bad bytes are a matter for gate one; a file that cannot be read is bad input."""
     from flows.problems import UsageProblem
     from runtime.source import StrategySource
 
+    if not file.strip():
+        raise UsageProblem(f"strategy file {file!r}: an empty name is none; give the path of a file")
     try:
-        return StrategySource(file.read_bytes())
+        return StrategySource(Path(file).read_bytes())
     except OSError as error:
         raise UsageProblem(f"strategy file {file}: {(error.strerror or str(error)).lower()}") from error
 

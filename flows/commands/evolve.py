@@ -92,6 +92,12 @@ def _order(
         return replayed_order(engine(home), replay)
     # Registers a file under a name, so that the run itself only ever speaks of names.
     registered = dataset(settings.data, home, symbol=symbol, timeframe=timeframe)
+    whole = dataset(registered.name, home)
+    if registered.symbols != whole.symbols:
+        raise UsageProblem(
+            f"--symbol {symbol}: a run searches on all symbols of a set, and {whole.name} has {', '.join(whole.symbols)}; leave it "
+            f"out, or give --data a file of that symbol"
+        )
     return new_order(settings.model_copy(update={"data": registered.name}), seed=seed, profile=llm)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
+    from evolution.pool import Binding, Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
     from evolution.pool.runner import CageRunner
     from flows.settings import Settings
     from runtime.market import Bars
@@ -46,10 +46,23 @@ def list_entries(
     if json:
         print_json([entry_document(entry) for entry in entries])
     elif not entries:
-        print("the pool is empty; `trigate evolve` fills it, and `trigate runs show` says why it stayed empty")
+        print(_why_empty())
     else:
         print_entries(entries)
     return 0
+
+
+def _why_empty() -> str:
+    """Names the newest run, which is the one that is asked about."""
+    from evolution.ledger import TrialLedger
+    from flows.clock import now
+    from flows.opening import engine
+    from flows.settings import home_folder
+
+    newest = TrialLedger(engine(home_folder()), now=now).runs(limit=1)
+    if not newest:
+        return "the pool is empty; trigate evolve fills it"
+    return f"the pool is empty; why the newest run left it so: trigate runs show {newest[0].record.id}"
 
 
 def print_entries(entries: tuple[PoolEntry, ...]) -> None:
@@ -78,13 +91,18 @@ def show(entry_id: EntryId, json: Json = False) -> int:
     entry = _entry(pool, entry_id)
     decisions = pool.decisions(entry)
     if json:
-        document = entry_document(entry)
         print_json(
-            document | {"source": entry.source.text, "decisions": [decision_document(each) for each in decisions]}
+            entry_document(entry)
+            | {
+                "source": entry.source.text,
+                "decisions": [decision_document(each) for each in decisions],
+                "looks_left": pool.looks_left(entry),
+            }
         )
         return 0
     print_entries((entry,))
     _print_evidence(entry)
+    print(_looks(pool, entry))
     chain = pool.verify_chain()
     for each in decisions:
         print(
@@ -157,7 +175,7 @@ def _look(
     entry = _entry(pool, entry_id)
     try:
         checked_reason(reason)  # before anybody is asked for a passphrase
-        refusal = _edited(entry, home)
+        refusal = _edited(entry, home) or (None if is_rescore else _obstacle(pool, entry, settings, home))
         if refusal is not None:
             return _say_refusal(entry, refusal, json=json)
         signer = signer_for(pool.people, home, by, offer=not is_rescore)
@@ -167,7 +185,7 @@ def _look(
         outcome = take(by=by, reason=reason, signer=signer)
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
-    _say_look(entry, outcome, json=json)
+    _say_look(pool, entry, outcome, json=json)
     return 0 if isinstance(outcome, (Promoted, Held)) else 1
 
 
@@ -183,7 +201,7 @@ def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: b
         return _say_refusal(entry, signer.reason, json=json)
     decide = pool.retire if is_retirement else pool.decline
     try:
-        return _say_decision(decide(entry.id, by=by, reason=reason, signer=signer), json=json)
+        return _say_decision(entry, decide(entry.id, by=by, reason=reason, signer=signer), json=json)
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
 
@@ -224,72 +242,104 @@ def _entry(pool: Pool, entry_id: str) -> PoolEntry:
         raise UsageProblem(str(error)) from None
 
 
-def _looker(
-    take: Callable[..., Promotion | Rescore], entry: PoolEntry, settings: Settings, home: Path
-) -> Callable[..., Promotion | Rescore]:
-    """A look with everything that it is bound to; who asks is still open."""
+def _obstacle(pool: Pool, entry: PoolEntry, settings: Settings, home: Path) -> str | None:
+    """Why a promotion would be refused whoever asks: nobody is asked for a passphrase, or enrolled, for nothing."""
+    from flows.opening import vault
+
+    found = pool.obstacle(
+        entry, binding=_binding(entry, settings, home), open_vault=lambda: vault(entry.binding.dataset, home)
+    )
+    return None if found is None else found.reason
+
+
+def _binding(entry: PoolEntry, settings: Settings, home: Path) -> Binding:
+    """Data, configuration and engine as they are now."""
     from evolution.pool import Binding
     from flows.identity import config_hash
-    from flows.opening import dataset, runner, vault
+    from flows.opening import dataset
     from runtime.version import ENGINE_VERSION
 
-    def open_runner(_vault: Mapping[str, Bars]) -> AbstractContextManager[CageRunner]:
-        # A look is a proof run: its bars stay in this process, and no cage holds any.
-        return runner({}, settings.cage, settings.cage_limits())
-
     name = entry.binding.dataset
-    binding = Binding(
+    return Binding(
         dataset=name,
         dataset_sha256=dataset(name, home).sha256,
         config_hash=config_hash(settings),
         engine_version=ENGINE_VERSION,
     )
+
+
+def _looker(
+    take: Callable[..., Promotion | Rescore], entry: PoolEntry, settings: Settings, home: Path
+) -> Callable[..., Promotion | Rescore]:
+    """A look with everything that it is bound to; who asks is still open."""
+    from flows.opening import runner, vault
+
+    def open_runner(_vault: Mapping[str, Bars]) -> AbstractContextManager[CageRunner]:
+        # A look is a proof run: its bars stay in this process, and no cage holds any.
+        return runner({}, settings.cage, settings.cage_limits())
+
     return partial(
         take,
         entry.id,
-        binding=binding,
+        binding=_binding(entry, settings, home),
         config=settings.run_config(),
-        open_vault=lambda: vault(name, home),
+        open_vault=lambda: vault(entry.binding.dataset, home),
         open_runner=open_runner,
     )
 
 
-def _say_look(entry: PoolEntry, outcome: Promotion | Rescore, *, json: bool) -> None:
-    from evolution.pool import Faded, Held, LookFailed, Promoted, decision_document
+def _say_look(pool: Pool, entry: PoolEntry, outcome: Promotion | Rescore, *, json: bool) -> None:
+    from evolution.pool import Faded, Held, LookFailed, Promoted
 
-    made: Decision | None = None
     match outcome:
         case Promoted(entry=after, decision=decision):
-            verdict, words, made = "promoted", f"{after.id} is promoted; it passed its look at the vault", decision
+            _say(after, "promoted", f"{after.id} is promoted; it passed its look at the vault", decision, json=json)
         case LookFailed(entry=after, decision=decision):
-            verdict, words, made = "failed", f"{after.id} failed its look at the vault and is declined", decision
+            _say(after, "failed", f"{after.id} failed its look at the vault and is declined", decision, json=json)
         case Held(entry=after, decision=decision):
-            verdict, words, made = "held", f"{after.id} held on the bars that came since, and stays promoted", decision
+            words = f"{after.id} held on the bars that came since, and stays promoted"
+            _say(after, "held", words, decision, json=json)
         case Faded(entry=after, decision=decision):
-            verdict, words, made = "failed", f"{after.id} did not hold on newer bars and is retired", decision
+            _say(after, "failed", f"{after.id} did not hold on newer bars and is retired", decision, json=json)
         case refused:
-            verdict, words = "refused", refused.reason
-    if json:
-        document: dict[str, Any] = {"id": entry.id, "verdict": verdict, "message": words}
-        print_json(document | {"decision": decision_document(made) if made else None})
-    else:
-        print(plain(words))
+            _say_refusal(entry, refused.reason, json=json)
+    if not json:
+        print(_looks(pool, entry))
+
+
+def _looks(pool: Pool, entry: PoolEntry) -> str:
+    left = pool.looks_left(entry)
+    return f"looks left at the vault of {entry.binding.dataset}: {left}" + ("" if left else ", until newer bars come")
 
 
 def _say_refusal(entry: PoolEntry, reason: str, *, json: bool) -> int:
-    if json:
-        print_json({"id": entry.id, "verdict": "refused", "message": reason, "decision": None})
-    else:
-        print(plain(reason))
+    _say(entry, "refused", reason, None, json=json)
     return 1
 
 
-def _say_decision(outcome: Decided | NotPossible, *, json: bool) -> int:
-    from evolution.pool import Decided, decision_document, entry_document
+def _say_decision(entry: PoolEntry, outcome: Decided | NotPossible, *, json: bool) -> int:
+    from evolution.pool import Decided
 
-    if isinstance(outcome, Decided):
-        document = entry_document(outcome.entry) | {"decision": decision_document(outcome.decision)}
-        print_json(document) if json else print(f"{outcome.entry.id} is {outcome.entry.status.value}")
-        return 0
-    print_json({"verdict": "refused", "message": outcome.reason}) if json else print(plain(outcome.reason))
-    return 1
+    if not isinstance(outcome, Decided):
+        return _say_refusal(entry, outcome.reason, json=json)
+    after = outcome.entry
+    _say(after, after.status.value, f"{after.id} is {after.status.value}", outcome.decision, json=json)
+    return 0
+
+
+def _say(entry: PoolEntry, verdict: str, words: str, made: Decision | None, *, json: bool) -> None:
+    """What became of a decision, in one shape for all of them; ``decision`` is None where nothing was decided."""
+    from evolution.pool import decision_document
+
+    if not json:
+        print(plain(words))
+        return
+    print_json(
+        {
+            "id": entry.id,
+            "status": entry.status.value,
+            "verdict": verdict,
+            "message": words,
+            "decision": decision_document(made) if made else None,
+        }
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +12,9 @@ from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
-    from evolution.llm.spending import Spending
     from evolution.pool import Pool
     from evolution.report import RunSummary
+    from evolution.run import RunRecord
 
 app = typer.Typer(no_args_is_help=True, help="Runs and their trials, kept for ever.")
 
@@ -27,18 +27,20 @@ def list_runs(
 ) -> int:
     """Runs, newest first."""
     from evolution.pool import listing_document
+    from evolution.report import CUT_SHORT, resume_command
 
     ledger, _ = _stores()
     listings = ledger.runs(limit=limit)
+    cut_short = [each.record.id for each in listings if _is_cut_short(each.record)]
     if json:
-        print_json([listing_document(each) for each in listings])
+        print_json([listing_document(each) | _way_on(each.record) for each in listings])
     elif not listings:
         print("no runs yet; `trigate evolve` makes one")
     else:
         rows = [
             (
                 each.record.id,
-                each.record.status.value,
+                CUT_SHORT if each.record.id in cut_short else each.record.status.value,
                 each.record.facts.dataset,
                 each.funnel.total,
                 each.best_score,
@@ -48,6 +50,8 @@ def list_runs(
             for each in listings
         ]
         table("", ("id", "status", "data", "trials", "best score", "pool entries", "began (UTC)"), rows)
+        for run_id in cut_short:
+            print(f"{run_id} was cut short; go on with it: {resume_command(run_id)}")
     return 0
 
 
@@ -67,12 +71,11 @@ def show(
     summary = _summary(ledger, pool, run_id)
     if not json:
         print(render(summary), end="")
-        _print_spending(summary.record.id)
         if refusals:
             _print_refusals(pool, summary)
         return 0
     record = summary.record
-    document = run_document(record, summary.funnel, ledger.trials(record.id))
+    document = run_document(record, summary.funnel, ledger.trials(record.id)) | _way_on(record)
     document["refusals"] = [
         {
             "candidate": each.candidate_id,
@@ -84,28 +87,31 @@ def show(
         for each in pool.refusals(record.id)
     ]
     document["entries"] = [entry.id for entry in summary.entries]
-    document["spending"] = spending_document(_spent(record.id))
+    document["spending"] = spending_document(summary.spending)
     print_json(document)
     return 0
 
 
-def _spent(run_id: str) -> Spending:
-    from evolution.llm.ledger import spending
-    from flows.opening import engine
+def _is_cut_short(record: RunRecord) -> bool:
+    """Whether a run is stored as running while its process is gone."""
+    from evolution.run import RunStatus
+    from flows.runlock import is_abandoned
     from flows.settings import home_folder
 
-    return spending(engine(home_folder()), run_id)
+    return record.status is RunStatus.RUNNING and is_abandoned(home_folder(), record.id)
 
 
-def _print_spending(run_id: str) -> None:
-    """Calls, tokens and money of the models; nothing for a run without them."""
-    from evolution.llm.spending import spending_lines
+def _way_on(record: RunRecord) -> dict[str, Any]:
+    """Status and resume command for ``--json``: what is stored, but for a run whose process is gone."""
+    from evolution.report import CUT_SHORT, resume_command
+    from evolution.run import RunStatus
 
-    lines = spending_lines(_spent(run_id))
-    if lines:
-        print("\nModels")
-        for line in lines:
-            print(f"  {plain(line)}")
+    is_cut_short = _is_cut_short(record)
+    can_go_on = is_cut_short or record.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}
+    return {
+        "status": CUT_SHORT if is_cut_short else record.status.value,
+        "resume": resume_command(record.id) if can_go_on else None,
+    }
 
 
 def _print_refusals(pool: Pool, summary: RunSummary) -> None:
@@ -127,8 +133,6 @@ def report(run_id: RunId, markdown: Annotated[bool, typer.Option("--markdown", h
 
     summary = _summary(*_stores(), run_id)
     print(render_markdown(summary) if markdown else render(summary), end="")
-    if not markdown:
-        _print_spending(summary.record.id)
     return 0
 
 
@@ -155,6 +159,6 @@ def _summary(ledger: TrialLedger, pool: Pool, run_id: str) -> RunSummary:
     from evolution.report import run_summary
 
     try:
-        return run_summary(ledger, pool, run_id)
+        return run_summary(ledger, pool, run_id, is_cut_short=_is_cut_short(ledger.run(run_id)))
     except UnknownIdError as error:
         raise UsageProblem(plain(str(error))) from None

@@ -154,7 +154,13 @@ def _open_file(path: Path, home: Path, symbol: str | None, timeframe: Timeframe 
             return _load(manifest, home)
         if symbol in manifest.entries and _is_whole_of(manifest.source, source):
             return _narrowed(_load(manifest, home), symbol, timeframe)
-    bars = one(table_from_bytes(data, path.name), symbol, Reading(timeframe=timeframe))
+    table = table_from_bytes(data, path.name)
+    if symbol is not None and "" in table.symbols:
+        raise DataError(
+            f"{quoted(path.name)} has no symbol column, so there is no {quoted(symbol)} to choose; leave the symbol out, or "
+            f"give the set's bars that name with: trigate data add FILE --symbol {quoted(symbol)}"
+        )
+    bars = one(table, symbol, Reading(timeframe=timeframe))
     named = {bars.instrument.symbol: bars}
     added = add(Wanted(bars=named, source=source, label="file", name=None, stem=path.name), home)
     return _load(catalog.read_manifest(added.name, home), home)

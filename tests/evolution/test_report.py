@@ -24,7 +24,7 @@ from evolution.report import (
 from evolution.run import GenerationSummary, RunFacts, RunStatus
 from evolution.tables import RefusalRow
 from evolution.trial import Trial, TrialOutcome
-from fitness.card import Objectives, Scorecard
+from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from gates.findings import Finding
 from runtime.source import StrategySource
 from runtime.store import open_engine, writing
@@ -183,6 +183,68 @@ def test_the_verdict_tells_the_different_kinds_of_nothing_apart(ledger, pool, ru
     assert verdict(summary) == (
         "nothing was good enough: none beats buy and hold on train (best 0.500 against 0.750), of 1 that were scored"
     )
+
+
+def test_a_replay_is_named_as_such(ledger, pool):
+    facts = RunFacts(
+        seed=7,
+        plan={"replay": "r-20261129-001"},
+        dataset="planted-edge",
+        dataset_sha256="d" * 64,
+        config_hash="c" * 64,
+        engine_version="0.1.0",
+        note="replay of r-20261129-001, with no network",
+    )
+    summary = run_summary(ledger, pool, ledger.start_run(facts).id)
+    assert verdict(summary).startswith("replay of r-20261129-001: 0 candidates, 0 scored")
+    assert "  replay of r-20261129-001, with no network\n" in render_text(summary)
+
+
+@pytest.mark.parametrize(
+    ("status", "is_cut_short", "says"),
+    [
+        (None, False, "running; from"),
+        (None, True, "cut short; from"),
+        (RunStatus.INTERRUPTED, False, "interrupted; from"),
+        (RunStatus.FAILED, False, "failed; from"),
+        (RunStatus.FINISHED, False, "finished; from"),
+    ],
+)
+def test_a_run_that_ended_early_comes_with_the_command_that_goes_on(ledger, pool, run_id, status, is_cut_short, says):
+    if status is not None:
+        ledger.finish_run(run_id, status)
+    text = render_text(run_summary(ledger, pool, run_id, is_cut_short=is_cut_short))
+    assert says in text
+    can_go_on = is_cut_short or status in {RunStatus.INTERRUPTED, RunStatus.FAILED}
+    assert (f"  go on with it: trigate evolve --resume {run_id}\n" in text) == can_go_on
+
+
+def test_near_copies_among_the_best_are_named_as_such(ledger, pool, run_id):
+    def card(score, trades):
+        metrics = Metrics(
+            total_return=0.4,
+            cagr=0.1,
+            sharpe=0.6,
+            sortino=0.9,
+            calmar=0.3,
+            max_drawdown=0.2,
+            turnover=3.0,
+            exposure=0.5,
+            trades=trades,
+            fees=1.0,
+            final_equity=140_000.0,
+            seed_score=score,
+        )
+        cell = CellResult(symbol="A", fold="train-1", metrics=metrics, buy_and_hold=metrics, ruined=False)
+        return replace(trial(run_id, 0, score=score).scorecard, cells=(cell,))
+
+    summary = run_summary(ledger, pool, run_id)
+    best = tuple(
+        replace(trial(run_id, index, score=score), scorecard=card(score, trades))
+        for index, (score, trades) in enumerate([(0.9, 40), (0.8, 40), (0.7, 41)])
+    )
+    lines = [line for line in render_text(replace(summary, best=best)).splitlines() if "by offline/jitter" in line]
+    assert [line.partition("by offline/jitter")[2] for line in lines] == ["", "; trades like g000-c000", ""]
 
 
 def test_the_best_come_first_and_equal_ones_in_order_of_their_ids():

@@ -43,7 +43,7 @@ class Trigate:
     def command(self, *words):
         return [sys.executable, "-m", "flows.cli", *map(str, words)]
 
-    def run(self, *words, timeout=300, cwd=None, **environment) -> Ended:
+    def run(self, *words, timeout=900, cwd=None, **environment) -> Ended:
         done = subprocess.run(
             self.command(*words),
             capture_output=True,
@@ -95,7 +95,7 @@ def prefect_url(tmp_path_factory):
         yield url
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ def one_sentence(ended, *parts):
     ("words", "code", "parts"),
     [
         (["bogus"], 2, ["bogus", "--help"]),
-        (["evolve", "--generations", "0"], 2, ["generations", "0", "greater than or equal to 1"]),
-        (["evolve", "--generations", "many"], 2, ["--generations", "integer"]),
+        (["evolve", "--generations", "0"], 2, ["generations", "0", "must be at least 1"]),
+        (["evolve", "--generations", "many"], 2, ["--generations", "whole number"]),
         (["evolve", "--population", "3"], 2, ["population", "3"]),
         (["evolve", "--data", "no-such-set"], 2, ["no-such-set", "us-large-caps"]),
         (["evolve", "--data", "gone.csv"], 2, ["gone.csv"]),
@@ -128,6 +128,45 @@ def test_an_unknown_key_of_the_configuration_is_refused(trigate, tmp_path):
     ended = trigate.run("evolve")
     assert ended.code == 2
     one_sentence(ended, "search.populatoin", "trigate.toml")
+
+
+def test_a_symbol_of_a_file_without_symbols_and_a_wrong_timeframe_are_refused(trigate, tmp_path):
+    file = tmp_path / "bars.csv"
+    file.write_text(HEADER + ROWS)
+    ended = trigate.run("evolve", "--data", file, "--symbol", "ZZZ")
+    assert ended.code == 2
+    one_sentence(ended, "bars.csv", "has no symbol column", "ZZZ", "leave the symbol out")
+    strategy = tmp_path / "s.py"
+    strategy.write_text("class S(Strategy):\n    def on_bar(self, bar):\n        self.buy()\n")
+    for words in (("evolve",), ("backtest", strategy)):
+        ended = trigate.run(*words, "--data", "us-large-caps", "--timeframe", "1h")
+        assert ended.code == 2
+        one_sentence(ended, "us-large-caps has 1d bars, not 1h")
+    ended = trigate.run("evolve", "--data", "us-large-caps", "--symbol", "IBM")
+    assert ended.code == 2
+    one_sentence(ended, "--symbol IBM", "AAPL, IBM, MSFT", "leave it out")
+
+
+def test_the_version_is_printed(trigate):
+    from importlib.metadata import version
+
+    ended = trigate.run("--version")
+    assert (ended.code, ended.out, ended.err) == (0, f"trigate {version('trigate')}\n", "")
+
+
+def test_an_empty_name_and_a_word_for_a_number_are_told_in_our_words(trigate):
+    ended = trigate.run("check", "")
+    assert ended.code == 2
+    one_sentence(ended, "strategy file ''", "give the path of a file")
+    ended = trigate.run("evolve", "--generations", "many")
+    assert ended.code == 2
+    one_sentence(ended, "--generations", "must be a whole number")
+
+
+def test_an_empty_pool_names_the_newest_run(night):
+    trigate, document = night
+    out = trigate.run("pool", "list").out
+    assert document["entries"] or f"trigate runs show {document['id']}" in out
 
 
 def test_a_key_pasted_into_the_configuration_is_not_printed_back(trigate, tmp_path):

@@ -307,7 +307,7 @@ def test_a_set_up_to_now_ends_with_the_last_closed_bar(data, serve):
 def test_a_killed_fetch_goes_on_and_the_set_is_the_same(trigate, serve, tmp_path):
     server = serve("plain", "plain", "plain", "hold")
     process = trigate.start("data", *FETCH, *DATES)
-    assert server.held.wait(60), process.communicate(timeout=1)
+    assert server.held.wait(300), process.communicate(timeout=1)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
@@ -328,9 +328,9 @@ def test_a_killed_fetch_goes_on_and_the_set_is_the_same(trigate, serve, tmp_path
 def test_control_c_ends_a_fetch_at_once_and_keeps_what_there_is(trigate, serve):
     server = serve("plain", "plain", "hold")
     process = trigate.start("data", *FETCH, *DATES)
-    assert server.held.wait(60), process.communicate(timeout=1)
+    assert server.held.wait(300), process.communicate(timeout=1)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
     assert "stopped; what was fetched is kept, and the same command goes on" in err
     resumed = trigate.run("data", *FETCH, *DATES, "--json")

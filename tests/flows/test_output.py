@@ -25,6 +25,15 @@ def test_a_table_without_a_terminal_is_tab_separated(capsys):
     assert capsys.readouterr().out == "name\tscore\na\\x1b[31m\t1.235\nb\t-\n"
 
 
+def test_a_table_on_a_narrow_terminal_is_a_line_per_cell(capsys, monkeypatch):
+    narrow = Console(width=40, force_terminal=True, markup=False)
+    monkeypatch.setattr(output, "console", lambda: narrow)
+    output.table("", ("id", "status", ""), [("p-0001", "candidate", 1.5), ("p-0002", None, "x\x1b")])
+    assert capsys.readouterr().out == (
+        "id: p-0001\nstatus: candidate\n-: 1.500\n\nid: p-0002\nstatus: -\n-: x\\x1b\n\n"
+    )
+
+
 def test_json_output_refuses_what_json_does_not_have():
     import pytest
 

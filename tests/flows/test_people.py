@@ -7,6 +7,7 @@ import os
 import pty
 import shutil
 import subprocess
+import termios
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,6 +130,39 @@ def test_once_there_is_a_key_others_are_refused_and_a_wrong_passphrase_too(house
     assert (done.code, done.document["decision"]["by"]) == (0, "Ada")
 
 
+def test_a_refused_promotion_enrols_nobody(house):
+    """Whoever asks first for what cannot be must not become the only one who may decide."""
+    home = house.home / "trigate.toml"
+    home.write_text("[run]\nfee_bps = 11\n")
+    refused = promote(house, environment=KEY)
+    assert (refused.code, refused.document["verdict"], refused.err) == (1, "refused", "")
+    assert "config hash was" in refused.document["message"]
+    assert people_of(house) == []
+
+
+def test_every_decision_has_the_same_shape_and_looks_left_are_told(house):
+    shape = {"id", "status", "verdict", "message", "decision"}
+    assert house.run("pool", "show", "p-0001", "--json").document["looks_left"] == 10
+    assert "looks left at the vault of planted-edge: 10" in house.run("pool", "show", "p-0001").out
+    retired = house.run("pool", "retire", "p-0001", "--by", "Ada", "--reason", "early", "--json")
+    assert (retired.code, set(retired.document), retired.document["verdict"]) == (1, shape, "refused")
+    assert retired.document["decision"] is None
+    done = promote(house)
+    assert (set(done.document), done.document["status"], done.document["verdict"]) == (shape, "promoted", "promoted")
+    again = promote(house)
+    assert (set(again.document), again.document["status"], again.document["verdict"]) == (shape, "promoted", "refused")
+    said = house.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", "again").out
+    assert "entry p-0001 is promoted; only a candidate can be promoted" in said
+    assert house.run("pool", "show", "p-0001", "--json").document["looks_left"] == 9
+    retired = house.run("pool", "retire", "p-0001", "--by", "Ada", "--reason", "over", "--json")
+    assert (set(retired.document), retired.document["status"], retired.document["verdict"]) == (
+        shape,
+        "retired",
+        "retired",
+    )
+    assert retired.document["decision"]["decision"] == "retired"
+
+
 def test_adding_people_needs_a_passphrase_and_happens_once(house):
     assert house.run("people", "list").out.startswith("nobody is enrolled yet")
     asked = house.run("people", "add", "Ada")
@@ -183,11 +217,14 @@ def on_terminal(house, answers, *words):
             break
         screen += got
         if waiting and screen.rstrip().endswith(b":"):
-            time.sleep(0.2)  # the echo is turned off just after the question
+            while (
+                termios.tcgetattr(keyboard)[3] & termios.ECHO
+            ):  # it is turned off, and the input flushed, after the question
+                time.sleep(0.01)
             os.write(keyboard, waiting.pop(0).encode())
             screen += b" "
     os.close(keyboard)
-    return process.wait(60), screen.decode(errors="replace")
+    return process.wait(300), screen.decode(errors="replace")
 
 
 def test_an_edited_candidate_file_is_not_promoted(house):

@@ -61,7 +61,7 @@ def test_a_server_of_ours_sees_no_secret_and_dies_with_its_parent(tmp_path):
     assert b"PREFECT_SERVER_ANALYTICS_ENABLED=false" in environment
     process.kill()
     process.communicate()
-    for _ in range(200):
+    for _ in range(1_200):
         if not Path(f"/proc/{child}").exists():
             break
         time.sleep(0.1)
@@ -91,3 +91,37 @@ def test_only_one_run_at_a_time_works_in_prefects_own_folder(tmp_path):
     assert first == tmp_path
     assert second != tmp_path
     assert second.parent == tmp_path
+
+
+SECOND = """
+import sys
+from pathlib import Path
+from flows.server import _exclusive_folder
+print(_exclusive_folder(Path(sys.argv[1])), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_second_run_left_behind_is_cleared_away_and_a_living_one_keeps_its_folder(tmp_path):
+    first = server._exclusive_folder(tmp_path)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SECOND, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=Path(__file__).parents[2],
+        )
+        for _ in range(2)
+    ]
+    killed, living = (Path(process.stdout.readline().strip()) for process in processes)
+    assert killed.is_dir()
+    assert killed != living != first
+    processes[0].kill()
+    processes[0].communicate()
+    assert killed.is_dir()
+    server._exclusive_folder(tmp_path)
+    assert not killed.exists()
+    assert living.is_dir()
+    processes[1].communicate("")
+    assert not living.exists()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import cProfile
+import gc
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from gate_corpus import benign_files, hostile_files, text
@@ -176,3 +179,34 @@ def test_a_seeded_shuffle_of_lines_gets_a_verdict():
     lines = b"\n".join(EVERYTHING).split(b"\n")
     for _ in range(100):
         assert isinstance(scan(StrategySource(b"\n".join(rng.sample(lines, 40)))), Scanned | Rejected)
+
+
+def test_several_threads_may_scan_at_once():
+    """CPython 3.11 builds trees with one counter for all threads; a switch while it builds one used to end in a SystemError."""
+    text = "class S(Strategy):\n    def on_bar(self, bar):\n        pass\n" + "".join(
+        f"    def f{number}(self, a={number}):\n        return [x + {number} for x in range(a) if x > {number}]\n"
+        for number in range(40)
+    )
+
+    class Garbage:
+        """Collected while a tree is built, it gives the interpreter a reason to change threads."""
+
+        def __del__(self):
+            sum(range(300))
+
+    def scan_often():
+        for _ in range(25):
+            garbage = Garbage()
+            garbage.itself = garbage
+            assert isinstance(scan(StrategySource.from_text(text)), Scanned)
+
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(10)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for ended in [pool.submit(scan_often) for _ in range(4)]:
+                ended.result()
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)

@@ -27,7 +27,7 @@ from evolution.pool import (
     decision_document,
     entry_document,
 )
-from evolution.pool.looks import read_looks
+from evolution.pool.looks import looks_left, read_looks
 from evolution.pool.promotion import is_passed
 from gates.findings import Finding, Rejected
 from runtime.cage.outcome import CageEnd, CageOutcome
@@ -184,6 +184,9 @@ def test_when_the_budget_is_spent_promotion_is_refused_until_new_bars_accrue(hou
     assert house.pool.get(entries[10].id).status is EntryStatus.CANDIDATE
     assert len(looks(house)) == 10
 
+    assert obstacle(house, entries[10]) == refused
+    assert looks_left(looks(house), ["AAA", "BBB"], "1d", LookPolicy()) == 0
+
     house.market = grown(1_600 + 249)
     assert "249 bars have come since the last look" in house.promote(entries[10]).reason
 
@@ -193,6 +196,46 @@ def test_when_the_budget_is_spent_promotion_is_refused_until_new_bars_accrue(hou
     assert {interval.end - interval.start for interval in look.intervals} == {timedelta(days=250)}
     # The new bars have a budget of their own, and the look has spent part of it.
     assert isinstance(house.promote(entries[11], scripted(vault=0.9)), Promoted)
+
+
+def obstacle(house, entry, **changes):
+    wanted = {"binding": entry.binding, "open_vault": lambda: house.market.vault}
+    return house.pool.obstacle(entry, **wanted | changes)
+
+
+def test_what_stands_in_the_way_is_found_without_a_look(house, scripted):
+    """So that nobody is asked for a passphrase, or enrolled, for a promotion that cannot be."""
+    entry, other = house.add_entry(), house.add_entry()
+    assert obstacle(house, entry) is None
+    changed = replace(entry.binding, engine_version="0.2.0")
+    assert "engine version was" in obstacle(house, entry, binding=changed, open_vault=must_not_happen).reason
+    assert looks(house) == ()
+    house.promote(entry, scripted(vault=0.0))
+    assert "is declined; only a candidate" in obstacle(house, house.pool.get(entry.id)).reason
+    assert obstacle(house, other) is None
+    assert house.pool.people.list() != ()
+    assert len(looks(house)) == 1
+
+
+def test_a_look_that_was_cut_short_is_no_obstacle(house, scripted):
+    entry = house.add_entry()
+    stopped = house.promote(entry, scripted(outcome=CageOutcome(end=CageEnd.TIMED_OUT, reason="too long")))
+    assert isinstance(stopped, PromotionRefused)
+    assert obstacle(house, entry) is None
+    gone = replace(house.market.vault, cells=house.market.vault.cells[:1])
+    assert "has had its look at the vault (look 1 of" in obstacle(house, entry, open_vault=lambda: gone).reason
+
+
+def test_looks_left_are_counted_per_bars_and_only_new_ones_bring_more(house, scripted, grown):
+    assert looks_left((), ["AAA", "BBB"], "1d", LookPolicy()) == 10
+    entries = [house.add_entry() for _ in range(4)]
+    for entry in entries[:3]:
+        house.promote(entry, scripted(vault=0.0))
+    assert looks_left(looks(house), ["AAA", "BBB"], "1d", LookPolicy()) == 7
+    assert looks_left(looks(house), ["BBB", "NEW"], "1d", LookPolicy()) == 7
+    assert looks_left(looks(house), ["NEW"], "1d", LookPolicy()) == 10
+    assert looks_left(looks(house), ["AAA"], "1h", LookPolicy()) == 10
+    assert looks_left(looks(house), ["AAA"], "1d", LookPolicy(alpha=0.02)) == 1
 
 
 def test_looks_under_another_name_of_the_same_bars_are_counted(house, scripted):

@@ -1,0 +1,84 @@
+"""One run serves the author of a source and its trial, and what raises only in the backtest is told in our words."""
+
+from __future__ import annotations
+
+import pytest
+
+from evolution.rehearsal import Rehearsal
+from gates import Admitted, Evaluation, Finding, Rejected
+from runtime.kernel import Failure, RunEnd
+from runtime.source import StrategySource
+
+SOURCE = StrategySource.from_text("class S(Strategy): ...")
+OTHER = StrategySource.from_text("class T(Strategy): ...")
+
+
+class Report:
+    """As much of a report as is looked at."""
+
+    def __init__(self, failure=None, end=RunEnd.FINISHED):
+        self.failure, self.end = failure, end
+
+
+class Counting:
+    """An evaluator that admits and gives the same reports to all."""
+
+    def __init__(self, *reports, verdict=None):
+        self.asked, self._reports, self._verdict = [], reports, verdict
+
+    def evaluate(self, source):
+        self.asked.append(source)
+        verdict = self._verdict or Admitted(source=source, class_name="S")
+        return Evaluation(verdict=verdict, outcome=None, reports=self._reports)
+
+
+def raised(exception="ZeroDivisionError", message="raised ZeroDivisionError", line=7):
+    return Report(Failure(hook="on_bar", exception=exception, line=line, message=message), RunEnd.FAILED)
+
+
+def test_the_trial_takes_the_run_that_its_author_was_judged_by():
+    evaluator = Counting(Report())
+    rehearsal = Rehearsal(evaluator)
+    assert isinstance(rehearsal.judge(SOURCE), Admitted)
+    rehearsal.evaluate(SOURCE)
+    assert evaluator.asked == [SOURCE]
+    rehearsal.evaluate(OTHER)
+    assert evaluator.asked == [SOURCE, OTHER]
+
+
+def test_what_raises_only_in_the_backtest_is_a_finding_for_the_author_with_its_line():
+    rehearsal = Rehearsal(Counting(Report(), raised()))
+    verdict = rehearsal.judge(SOURCE)
+    assert isinstance(verdict, Rejected)
+    (found,) = verdict.findings
+    assert (found.rule, found.line) == ("raises", 7)
+    assert (
+        found.message == "raises ZeroDivisionError in on_bar, on bars of the backtest and not on those of the dry run"
+    )
+    # No gate refused it: its trial is about the run.
+    assert isinstance(rehearsal.evaluate(SOURCE).verdict, Admitted)
+
+
+def test_a_rule_of_the_api_is_told_in_its_own_sentence():
+    (found,) = Rehearsal(Counting(raised("order-flood", "asks for more than 200 orders", None))).judge(SOURCE).findings
+    assert found.message == "asks for more than 200 orders (in on_bar, in the backtest)"
+    assert found.line == 1
+
+
+def test_a_run_that_ended_without_a_failure_is_named_by_its_end():
+    (found,) = Rehearsal(Counting(Report(None, RunEnd.FLOODED))).judge(SOURCE).findings
+    assert found.message == f"the backtest ended as {RunEnd.FLOODED.value}"
+
+
+@pytest.mark.parametrize("reports", [(), (Report(),)])
+def test_a_kill_and_a_finished_run_are_no_reason_to_ask_again(reports):
+    assert isinstance(Rehearsal(Counting(*reports)).judge(SOURCE), Admitted)
+
+
+def test_a_refusal_of_the_gates_stays_as_it_is():
+    refused = Rejected(
+        source=SOURCE,
+        gate=1,
+        findings=(Finding(gate=1, rule="import-not-allowed", line=1, column=1, message="no", hint="leave it out"),),
+    )
+    assert Rehearsal(Counting(verdict=refused)).judge(SOURCE) is refused
