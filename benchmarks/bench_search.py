@@ -143,7 +143,9 @@ def _best(trials: Sequence[Trial] | object) -> Trial | None:
 def _validated(front: Sequence[Trial], best: Trial | None, bars: Mapping[str, Bars]) -> dict[str, float | None]:
     split = make_split(bars)
     cells = validation_cells(split, bars)
-    shown = {symbol: one.between(0, int(np.searchsorted(one.ts, split.validation_stop))) for symbol, one in bars.items()}
+    shown = {
+        symbol: one.between(0, int(np.searchsorted(one.ts, split.validation_stop))) for symbol, one in bars.items()
+    }
     bench = CellBench.build(shown, cells, RunConfig())
     with open_gate_cage(shown) as cage:
         evaluator = CageEvaluator(cage=cage, bench=bench)
@@ -203,7 +205,9 @@ def main() -> int:
     parser.add_argument("--first-world", type=int, default=1)
     parser.add_argument("--generations", type=int, default=12)
     parser.add_argument("--population", type=int, default=24)
-    parser.add_argument("--active-sharpe", type=float, default=1.5, help="of the best simple rule, both symbols together")
+    parser.add_argument(
+        "--active-sharpe", type=float, default=1.5, help="of the best simple rule, both symbols together"
+    )
     parser.add_argument("--years", type=float, default=3.0, help="of the vault; train is 5/3 of it")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a field of the search plan")
     parser.add_argument("--out", type=Path, help="keep each arm as a line of JSON")
