@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evolution.breed import Barren, breed_offline, plant
+from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, CellBench, run_trial
 from evolution.operators import canonical_hash
 from evolution.search import Search, SearchPlan
@@ -73,12 +74,13 @@ class ArmResult:
         return next((count for count, each in enumerate(self.hypervolumes, start=1) if each >= volume), None)
 
 
-def run_arm(world: int, arm: str, plan: SearchPlan, bars: Mapping[str, Bars]) -> ArmResult:
+def run_arm(world: int, arm: str, plan: SearchPlan, bars: Mapping[str, Bars], *, is_cascaded: bool = True) -> ArmResult:
     """One search on one market, start to end, in this process; candidates run in a cage that holds train only."""
     split, config = make_split(bars), RunConfig()
     train = {symbol: one.between(0, int(np.searchsorted(one.ts, split.train_stop))) for symbol, one in bars.items()}
     bench = CellBench.build(train, train_cells(split, train), config)
     search = Search(plan, run_id=arm, seed=world, starters=len(seed_sources()))
+    probes: dict[str, str] = {}
     trials: dict[str, Trial] = {}
     known: set[str] = set()
     volumes: list[float] = []
@@ -86,7 +88,10 @@ def run_arm(world: int, arm: str, plan: SearchPlan, bars: Mapping[str, Bars]) ->
         evaluator = CageEvaluator(cage=cage, bench=bench)
         while proposals := search.ask():
             for proposal in proposals:
-                trials[proposal.id] = _trial(proposal, trials, known, evaluator, bench)
+                cascade = Cascade(known=dict(probes), is_full=search.is_full_for(proposal)) if is_cascaded else None
+                trials[proposal.id] = _trial(proposal, trials, known, evaluator, bench, cascade)
+            for proposal in proposals:
+                probes.setdefault(trials[proposal.id].probe or proposal.id, proposal.id)
             search.tell([trials[proposal.id] for proposal in proposals])
             volumes += _volumes(search.front, [trials[proposal.id] for proposal in proposals], volumes)
     best = _best(trials.values())
@@ -100,8 +105,13 @@ def run_arm(world: int, arm: str, plan: SearchPlan, bars: Mapping[str, Bars]) ->
     )
 
 
-def _trial(
-    proposal: Proposal, trials: Mapping[str, Trial], known: set[str], evaluator: CageEvaluator, bench: CellBench
+def _trial(  # noqa: PLR0913, PLR0917 - what a trial takes
+    proposal: Proposal,
+    trials: Mapping[str, Trial],
+    known: set[str],
+    evaluator: CageEvaluator,
+    bench: CellBench,
+    cascade: Cascade | None,
 ) -> Trial:
     if proposal.parents:
         made = breed_offline(proposal, [trials[parent].candidate.source for parent in proposal.parents], known)
@@ -110,7 +120,7 @@ def _trial(
     if isinstance(made, Barren):
         return made.as_trial()
     known.add(canonical_hash(made.source))
-    return run_trial(made, evaluator, bench)
+    return run_trial(made, evaluator, bench, cascade=cascade)
 
 
 def _volumes(front: Sequence[Trial], told: Sequence[Trial], before: Sequence[float]) -> list[float]:
@@ -210,6 +220,8 @@ def main() -> int:
     )
     parser.add_argument("--years", type=float, default=3.0, help="of the vault; train is 5/3 of it")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a field of the search plan")
+    parser.add_argument("--arm", action="append", choices=ARMS, help="only this one; no table then")
+    parser.add_argument("--no-cascade", action="store_true", help="run every fold of everybody")
     parser.add_argument("--out", type=Path, help="keep each arm as a line of JSON")
     arguments = parser.parse_args()
     market = PlantedMarket(edge=find_edge(PlantedMarket(), arguments.active_sharpe, years=100).edge)
@@ -217,19 +229,20 @@ def main() -> int:
     results = []
     for world in range(arguments.first_world, arguments.first_world + arguments.worlds):
         bars = market.bars(bars_for_vault(arguments.years), np.random.default_rng([20_261_201, world]))
-        for arm in ARMS:
+        for arm in arguments.arm or ARMS:
             plan = SearchPlan(
                 generations=arguments.generations,
                 population=arguments.population,
                 is_control=arm == "control",
                 **(choices if arm == "evolution" else {}),
             )
-            results.append(run_arm(world, arm, plan, bars))
+            results.append(run_arm(world, arm, plan, bars, is_cascaded=not arguments.no_cascade))
             print(f"world {world} {arm}: hypervolume {results[-1].final:.3f} {results[-1].outcomes}", flush=True)
             if arguments.out is not None:
                 with arguments.out.open("a") as lines:
                     lines.write(json.dumps(asdict(results[-1])) + "\n")
-    print("\n".join(compare(results)))
+    if not arguments.arm:
+        print("\n".join(compare(results)))
     return 0
 
 

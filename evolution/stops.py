@@ -79,6 +79,8 @@ class Deadline:
         needed = progress.next_s + progress.admission_s
         if left > needed:
             return None
+        if left <= 0:
+            return f"{self.shown} has come"
         return (
             f"another generation and admission need about {needed:.0f} s, and {self.shown} is {max(left, 0):.0f} s away"
         )

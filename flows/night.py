@@ -17,10 +17,9 @@ from evolution.llm.breeder import Outage
 from evolution.llm.team import FALLBACK
 from evolution.operators import canonical_hash
 from evolution.report import run_summary
-from evolution.run import GenerationSummary
+from evolution.resume import summary_of, take_up
 from evolution.search import niche_of
 from evolution.seeds import seed_sources
-from evolution.selection import hypervolume
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome
 from gates import check
@@ -142,7 +141,7 @@ class Night:
             self.trials[trial.candidate.id] = trial
             if trial.outcome is not TrialOutcome.BARREN:
                 self._remember(trial.candidate)
-        self.search.replay(trials)
+        take_up(self.search, self.ledger, self.run_id, trials)
         for trial in trials:
             if trial.candidate.generation < self.search.generation:
                 self._learn_probe(trial)
@@ -286,12 +285,7 @@ class Night:
         for trial in trials:
             self._learn_probe(trial)
         self._spent_s = (self.now() - self._began).total_seconds() if self._began is not None else 0.0
-        counts = {outcome.value: 0 for outcome in TrialOutcome}
-        for trial in trials:
-            counts[trial.outcome.value] += 1
-        self.ledger.add_generation(
-            self.run_id, GenerationSummary(generation=number, hypervolume=self._hypervolume(), counts=counts)
-        )
+        self.ledger.add_generation(self.run_id, summary_of(self.search, number, trials))
         self.watch.generation_ended(number, best=self.best_score(), front=len(self.search.front))
         return trials
 
@@ -381,12 +375,6 @@ class Night:
         self.trials[trial.candidate.id] = trial
         self.watch.trial_ended(trial)
         return trial
-
-    def _hypervolume(self) -> float | None:
-        goals = [
-            trial.scorecard.objectives for trial in self.search.front if trial.scorecard and trial.scorecard.objectives
-        ]
-        return hypervolume(goals) if goals else None
 
 
 # A deadline and a machine's speed decided about these; what the trial says of them holds for whoever repeats the run.
