@@ -71,7 +71,7 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
     Args:
         proposal: the place to fill; not of kind ``SEED``.
         parents: the sources of ``proposal.parents``, in that order.
-        known: canonical hashes of everything that the run has already.
+        known: text digests or canonical hashes of everything that the run has already.
 
     Raises:
         ValueError: the proposal is a seed, or the parents do not match it.
@@ -80,7 +80,7 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
         raise ValueError(
             f"proposal {proposal.id} ({proposal.kind}) names {len(proposal.parents)} parents, got {len(parents)}"
         )
-    obstacle = "nothing was tried"
+    obstacle, redraws = "nothing was tried", 0
     for attempt in range(ATTEMPTS):
         is_crossover = proposal.kind.is_crossover and attempt < ATTEMPTS // 2
         used = len(parents) if is_crossover else 1
@@ -88,8 +88,8 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
         variation = vary(parents[:used], random.Random(seed), crossover=is_crossover)
         if isinstance(variation, NoVariation):
             obstacle = variation.reason
-        elif canonical_hash(variation.source) in known:
-            obstacle = "every variation that was drawn is known already"
+        elif variation.source.sha256 in known or canonical_hash(variation.source) in known:
+            obstacle, redraws = "every variation that was drawn is known already", redraws + 1
         else:
             provenance = Provenance(
                 operator=variation.operator,
@@ -97,11 +97,11 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
                 seed=seed,
                 detail=variation.detail,
             )
-            return _candidate(proposal, variation.source, provenance)
+            return _candidate(proposal, variation.source, provenance, redraws)
     return Barren(proposal=proposal, reason=f"no new source in {ATTEMPTS} attempts: {obstacle}")
 
 
-def _candidate(proposal: Proposal, source: StrategySource, provenance: Provenance) -> Candidate:
+def _candidate(proposal: Proposal, source: StrategySource, provenance: Provenance, redraws: int = 0) -> Candidate:
     return Candidate(
         id=proposal.id,
         run_id=proposal.run_id,
@@ -109,4 +109,6 @@ def _candidate(proposal: Proposal, source: StrategySource, provenance: Provenanc
         index=proposal.index,
         source=source,
         provenance=provenance,
+        structure=canonical_hash(source) if source.data else None,
+        redraws=redraws,
     )

@@ -36,6 +36,10 @@ class Candidate:
     index: int
     source: StrategySource
     provenance: Provenance
+    structure: str | None = None
+    """Digest of its normal form (``evolution.operators.canonical_hash``); None where nobody looked."""
+    redraws: int = 0
+    """Sources that were drawn for this place before it and refused, since the run had them already."""
 
 
 def candidate_id(generation: int, index: int) -> str:

@@ -15,6 +15,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from evolution.cascade import PROBE_FOLDS
 from evolution.foresight import looks_ahead
 from evolution.record import active_record
 from evolution.trial import Trial, TrialOutcome
@@ -26,10 +27,12 @@ from runtime.kernel import RunEnd, buy_and_hold
 from runtime.market import WARMUP_BARS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from evolution.candidate import Candidate
+    from evolution.cascade import Cascade, Halt
     from evolution.foresight import NoiseBench, Suspicion
+    from evolution.pool.segment import BenchRun
     from fitness import Metrics, Scorecard
     from gates import Evaluation
     from runtime.cage import Cage
@@ -45,8 +48,10 @@ class Evaluator(Protocol):
     returns for every source, however hostile, and raises only when the machine or the caller is broken.
     """
 
-    def evaluate(self, source: StrategySource) -> Evaluation:
-        """Gates first; if they admit the source, one run per cell."""
+    def evaluate(
+        self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
+    ) -> Evaluation:
+        """Gates first; if they admit the source, one run per cell, until ``goes_on`` has seen enough."""
         ...
 
 
@@ -68,6 +73,7 @@ class CellBench:
     """All cells that a candidate is tried on, with the benchmark of each. Made once, shared by all trials."""
 
     cells: tuple[BenchCell, ...]
+    """Fold by fold, oldest first; within a fold symbol by symbol."""
     config: RunConfig
     """What all runs have in common; ``start`` differs from cell to cell."""
 
@@ -85,12 +91,25 @@ class CellBench:
         """
         if not cells:
             raise ValueError("a bench needs at least one cell")
-        return cls(cells=tuple(_bench_cell(bars[cell.symbol], cell, config) for cell in cells), config=config)
+        folds = {fold: place for place, fold in enumerate(dict.fromkeys(cell.fold for cell in cells))}
+        ordered = sorted(cells, key=lambda cell: folds[cell.fold])
+        return cls(cells=tuple(_bench_cell(bars[cell.symbol], cell, config) for cell in ordered), config=config)
 
     @property
     def jobs(self) -> tuple[CellJob, ...]:
         """What ``gates.evaluate`` is asked to run, in order."""
         return tuple(each.job for each in self.cells)
+
+    @property
+    def fold_ends(self) -> tuple[int, ...]:
+        """After how many cells a fold is done, and another one follows."""
+        folds = [each.cell.fold for each in self.cells]
+        return tuple(count for count in range(1, len(folds)) if folds[count] != folds[count - 1])
+
+    @property
+    def probe_cells(self) -> int:
+        """How many cells the probe window has (``evolution.cascade.PROBE_FOLDS``)."""
+        return (*self.fold_ends, len(self.cells))[:PROBE_FOLDS][-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +120,11 @@ class CageEvaluator:
     bench: CellBench | NoiseBench
     limits: CageLimits = field(default_factory=CageLimits)
 
-    def evaluate(self, source: StrategySource) -> Evaluation:
-        """Gates one to three, then all cells in one caged child."""
-        return evaluate(source, self.cage, self.bench.jobs, self.bench.config, self.limits)
+    def evaluate(
+        self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
+    ) -> Evaluation:
+        """Gates one to three, then the cells in one caged child."""
+        return evaluate(source, self.cage, self.bench.jobs, self.bench.config, self.limits, goes_on=goes_on)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,13 +145,14 @@ class Foresight:
         return looks_ahead(source, reports, self.noise, self.evaluator)
 
 
-def run_trial(
+def run_trial(  # noqa: PLR0913 - a trial is made of all of this
     candidate: Candidate,
     evaluator: Evaluator,
     bench: CellBench,
     *,
     rules: ScoreRules = DEFAULT_RULES,
     foresight: Foresight | None = None,
+    cascade: Cascade | None = None,
 ) -> Trial:
     """Try one candidate on the bench.
 
@@ -140,13 +162,20 @@ def run_trial(
         bench: cells and benchmarks.
         rules: limits and weights of the scorecard.
         foresight: what a candidate that would be SCORED is checked with for look-ahead; None leaves the check out.
+        cascade: what its first fold is judged by; None runs every fold of everybody.
     """
-    evaluation = evaluator.evaluate(candidate.source)
+    watch = _Folds(bench, cascade)
+    evaluation = (
+        evaluator.evaluate(candidate.source)
+        if cascade is None
+        else evaluator.evaluate(candidate.source, goes_on=watch.goes_on)
+    )
     outcome = evaluation.outcome
     cpu_s, wall_s = (0.0, 0.0) if outcome is None else (outcome.cpu_s, outcome.wall_s)
 
     def ended(kind: TrialOutcome, reason: str) -> Trial:
-        return Trial(candidate=candidate, outcome=kind, reason=reason, cpu_s=cpu_s, wall_s=wall_s)
+        probe = watch.probe(evaluation.reports)
+        return Trial(candidate=candidate, outcome=kind, reason=reason, probe=probe, cpu_s=cpu_s, wall_s=wall_s)
 
     if isinstance(evaluation.verdict, Rejected):
         verdict = evaluation.verdict
@@ -159,6 +188,10 @@ def run_trial(
             cpu_s=cpu_s,
             wall_s=wall_s,
         )
+    if watch.halt is not None:
+        # What it did counts among the trials on these bars, though they are fewer bars than the others'.
+        record = active_record(bench.cells[: len(evaluation.reports)], evaluation.reports)
+        return replace(ended(*watch.halt), record=record)
     if outcome is None or outcome.end is not CageEnd.FINISHED:
         return ended(TrialOutcome.KILLED, "the cage gave no outcome" if outcome is None else outcome.reason)
     reports = evaluation.reports
@@ -167,10 +200,7 @@ def run_trial(
     for each, report in zip(bench.cells, reports, strict=True):
         if report.end is not RunEnd.FINISHED:
             return ended(TrialOutcome.FAILED, f"{each.cell.fold}: {_failure(report)}")
-    card = score_cells(
-        [_result(each, report) for each, report in zip(bench.cells, reports, strict=True)],
-        rules,
-    )
+    card = score_cells(watch.measured(reports), rules)
     # Only what would take part in selection: a vetoed candidate cannot enter the pool, and its offspring is checked in turn.
     suspicion = None if foresight is None or card.vetoes else foresight.suspicion(candidate.source, reports)
     if suspicion is not None:
@@ -181,10 +211,74 @@ def run_trial(
         reason="; ".join(card.vetoes) or _in_words(card),
         scorecard=card,
         behaviour=behaviour_digest(reports),
+        probe=watch.probe(reports),
         record=active_record(bench.cells, reports),
         cpu_s=cpu_s,
         wall_s=wall_s,
     )
+
+
+@dataclass(slots=True)
+class _Folds:
+    """Looks at a run each time that a fold is done."""
+
+    bench: CellBench
+    cascade: Cascade | None
+    halt: Halt | None = None
+    results: list[CellResult] = field(default_factory=list)
+    """One per report that was looked at; measured once."""
+
+    def goes_on(self, reports: Sequence[RunReport]) -> bool:
+        """Whether the other folds are run, too."""
+        if self.cascade is not None and len(reports) in self.bench.fold_ends and _all_finished(reports):
+            self.halt = self.cascade.halt(self.probe(reports), self.measured(reports))
+        return self.halt is None
+
+    def measured(self, reports: Sequence[RunReport]) -> list[CellResult]:
+        """Results of the reports so far."""
+        for each, report in list(zip(self.bench.cells, reports, strict=False))[len(self.results) :]:
+            self.results.append(_result(each, report))
+        return self.results
+
+    def probe(self, reports: Sequence[RunReport]) -> str | None:
+        """Digest of what was ordered in the probe's folds; None when nothing was, or when a run there did not finish."""
+        first = reports[: self.bench.probe_cells]
+        is_telling = len(first) == self.bench.probe_cells and _all_finished(first)
+        return behaviour_digest(first) if is_telling and any(report.order_log for report in first) else None
+
+
+def recalled_trial(candidate: Candidate, stored: Trial, bench: CellBench, cascade: Cascade) -> Trial | None:
+    """What ``run_trial`` would give, taken from an earlier night's trial of the same source; None when that cannot be told.
+
+    Its folds are judged as if they had been run now, so that a run comes to the same with and without a memory.
+    """
+    card = stored.scorecard
+    place = f"{stored.candidate.run_id}/{stored.candidate.id}"
+    told = replace(stored, candidate=candidate, recalled=stored.recalled or place, cpu_s=0.0, wall_s=0.0)
+    if stored.outcome is TrialOutcome.REJECTED:
+        return told
+    if card is None or [(cell.symbol, cell.fold) for cell in card.cells] != [
+        (each.cell.symbol, each.cell.fold) for each in bench.cells
+    ]:
+        return None
+    for count in bench.fold_ends:
+        probe = stored.probe if count >= bench.probe_cells else None
+        halt = cascade.halt(probe, card.cells[:count])
+        if halt is not None:
+            return replace(told, outcome=halt.outcome, reason=halt.reason, scorecard=None, behaviour=None, probe=probe)
+    return told
+
+
+def _all_finished(reports: Sequence[RunReport]) -> bool:
+    return all(report.end is RunEnd.FINISHED for report in reports)
+
+
+def scorecard_of(run: BenchRun, rules: ScoreRules = DEFAULT_RULES) -> Scorecard | None:
+    """The scorecard of a source that was run on some cells; None when it was refused or did not finish."""
+    reports = run.evaluation.reports
+    if len(reports) != len(run.cells) or not _all_finished(reports):
+        return None
+    return score_cells([_result(each, report) for each, report in zip(run.cells, reports, strict=True)], rules)
 
 
 def behaviour_digest(reports: Sequence[RunReport]) -> str:

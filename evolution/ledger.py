@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import Engine, Select
+    from sqlalchemy import ColumnElement, Engine, Select
     from sqlalchemy.orm import Session
 
     from evolution.llm.spending import Spending
@@ -112,6 +112,13 @@ class TrialLedger:
         with writing(self._engine) as session:
             row = _unfinished(session, run_id)
             row.status, row.finished = RunStatus.RUNNING.value, None
+        return run_record(row)
+
+    def tell(self, run_id: str, **parts: Any) -> RunRecord:
+        """Add to a run's story, or replace parts of it; each part is a JSON document."""
+        with writing(self._engine) as session:
+            row = _find_run(session, run_id)
+            row.story = {**(row.story or {}), **parts}
         return run_record(row)
 
     def run(self, id_or_prefix: str) -> RunRecord:
@@ -207,15 +214,30 @@ class TrialLedger:
         return found[0]
 
     def recall(
-        self, source: StrategySource, *, dataset_sha256: str, config_hash: str, engine_version: str
+        self,
+        source: StrategySource,
+        *,
+        dataset_sha256: str,
+        config_hash: str,
+        engine_version: str,
+        structure: str | None = None,
     ) -> Trial | None:
         """The first trial of the same source on the same data, under the same configuration and engine.
 
         Only ends that would repeat themselves are recalled; a killed source gets another chance.
+
+        Args:
+            source: The text that is asked for.
+            dataset_sha256: Of the bars that the search may see.
+            config_hash: Of cash, costs and limits.
+            engine_version: Of the kernel.
+            structure: Digest of its normal form; when given, a text that differs in layout only is the same, too.
         """
+        same_text = (col(CandidateRow.source_sha256) == source.sha256) & (
+            col(CandidateRow.language) == source.language.value
+        )
         query = _trials().where(
-            col(CandidateRow.source_sha256) == source.sha256,
-            col(CandidateRow.language) == source.language.value,
+            same_text if structure is None else same_text | (col(CandidateRow.structure) == structure),
             col(TrialRow.outcome).in_([outcome.value for outcome in _REPEATABLE]),
             col(RunRow.dataset_sha256) == dataset_sha256,
             col(RunRow.config_hash) == config_hash,
@@ -226,6 +248,26 @@ class TrialLedger:
         with reading(self._engine) as session:
             found = _read_trials(session, query)
         return next((trial for trial in found if not is_kill(trial.findings)), None)
+
+    def has_other_runs(self, run_id: str) -> bool:
+        """Whether trials of another run with the same data, configuration and engine could be recalled."""
+        with reading(self._engine) as session:
+            own = _find_run(session, run_id)
+            other = select(col(RunRow.id)).where(*_same_binding(own), col(RunRow.id) != own.id).limit(1)
+            return session.scalar(other) is not None
+
+    def scored(self, facts: RunFacts) -> tuple[Trial, ...]:
+        """SCORED trials of all runs on the same data, configuration and engine, oldest first; recalled ones left out."""
+        query = _trials().join(RunRow, col(RunRow.id) == col(TrialRow.run_id))
+        query = query.where(
+            *_same_binding(facts),
+            col(TrialRow.outcome) == TrialOutcome.SCORED.value,
+            col(TrialRow.recalled).is_(None),
+        )
+        with reading(self._engine) as session:
+            return _read_trials(
+                session, query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
+            )
 
     def model_ancestry(self, run_id: str, candidate_id: str) -> tuple[str, ...]:
         """Names of all models that wrote a candidate or any of its ancestors, sorted; empty means none did.
@@ -303,6 +345,15 @@ def _find_run(session: Session, id_or_prefix: str) -> RunRow:
         return found[0]
     problem = "begins the ids of several runs" if found else "no run has this id"
     raise UnknownIdError(f"run {id_or_prefix!r}: {problem}; see trigate runs list")
+
+
+def _same_binding(run: RunRow | RunFacts) -> tuple[ColumnElement[bool], ...]:
+    """What results must have in common to be comparable."""
+    return (
+        col(RunRow.dataset_sha256) == run.dataset_sha256,
+        col(RunRow.config_hash) == run.config_hash,
+        col(RunRow.engine_version) == run.engine_version,
+    )
 
 
 def _unfinished(session: Session, run_id: str) -> RunRow:

@@ -6,6 +6,7 @@ time. The trial that follows takes the same run instead of repeating it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gates import Rejected
@@ -13,6 +14,8 @@ from gates.rules import finding
 from runtime.kernel import RunEnd
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from evolution.evaluate import Evaluator
     from gates import Evaluation, Verdict
     from runtime.kernel import RunReport
@@ -30,10 +33,15 @@ class Rehearsal:
         self._evaluator = evaluator
         self._last: tuple[StrategySource, Evaluation] | None = None
 
-    def evaluate(self, source: StrategySource) -> Evaluation:
-        """Gates and cells; a source that was evaluated just before is not run again."""
-        if self._last is None or self._last[0] != source:
-            self._last = source, self._evaluator.evaluate(source)
+    def evaluate(
+        self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
+    ) -> Evaluation:
+        """Gates and cells; a source that was evaluated just before is not run again, but shown report by report."""
+        if self._last is not None and self._last[0] == source:
+            return _shown(self._last[1], goes_on)
+        if goes_on is not None:  # it may end before the last cell, and is no run to judge by
+            return self._evaluator.evaluate(source, goes_on=goes_on)
+        self._last = source, self._evaluator.evaluate(source)
         return self._last[1]
 
     def judge(self, source: StrategySource) -> Verdict:
@@ -50,6 +58,16 @@ class Rehearsal:
             return evaluation.verdict
         found = finding("raises", _said(raised), line=_line(raised))
         return Rejected(source=source, gate=found.gate, findings=(found,))
+
+
+def _shown(evaluation: Evaluation, goes_on: Callable[[Sequence[RunReport]], bool] | None) -> Evaluation:
+    """What an evaluation that ``goes_on`` watches would have come to."""
+    reports = evaluation.reports
+    if goes_on is not None:
+        for count in range(1, len(reports)):
+            if not goes_on(reports[:count]):
+                return replace(evaluation, reports=reports[:count], was_stopped=True)
+    return evaluation
 
 
 def _said(report: RunReport) -> str:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evolution.llm.spending import Spending, spending_lines
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
 from evolution.search import niche_of
+from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool, PoolEntry, Refusal
@@ -29,6 +30,7 @@ CUT_SHORT = "cut short"
 """How a run stands that is stored as running while nobody works on it."""
 
 _BEST = 5
+_OPERATORS = 6
 # A line of a report is read at a glance; what is longer is cut, and the whole is in the store.
 _LONGEST = 160
 
@@ -65,6 +67,12 @@ class RunSummary:
     """What its calls to models used."""
     is_cut_short: bool = False
     """Nobody works on it any more, though nobody wrote down an end: its process was killed."""
+    memory: MemoryCount = field(default_factory=MemoryCount)
+    """What was not evaluated again."""
+    operators: tuple[OperatorCount, ...] = ()
+    """The most useful ones first."""
+    lineage: tuple[Trial, ...] = ()
+    """From a starter to the candidate with the highest seed score."""
 
 
 def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: bool = False) -> RunSummary:
@@ -81,10 +89,15 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
     """
     record = ledger.run(run_id)
     refusals = pool.refusals(record.id)
+    trials = ledger.trials(record.id)
+    best = best_trials(trials)
     return RunSummary(
         record=record,
         funnel=ledger.funnel(record.id),
-        best=best_trials(ledger.trials(record.id)),
+        best=best,
+        memory=memory_of(trials),
+        operators=operators_of(trials)[:_OPERATORS],
+        lineage=lineage_of(best[0], {trial.candidate.id: trial for trial in trials}) if best else (),
         findings=ledger.frequent_findings(record.id),
         generations=ledger.generations(record.id),
         refusals=refusals_by_check(refusals),
@@ -174,8 +187,11 @@ def _lines(
 ) -> list[str]:
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
+        ("Search", _search(summary)),
         ("Funnel", _funnel(summary.funnel)),
         ("Best by seed score on train", _best_lines(summary.best)),
+        ("How the best one came about", [_step(trial) for trial in summary.lineage]),
+        ("Operators that made better children", [_operator(each) for each in summary.operators if each.better]),
         ("Most frequent findings", [_finding(finding) for finding in summary.findings]),
         ("Generations", [_generation(generation) for generation in summary.generations]),
         ("Refused at admission, check by check", [_refusals(each) for each in summary.refusals]),
@@ -218,6 +234,47 @@ def _way_on(summary: RunSummary) -> list[str]:
 def resume_command(run_id: str) -> str:
     """What a person types to go on with a run."""
     return f"trigate evolve --resume {run_id}"
+
+
+def _search(summary: RunSummary) -> list[str]:
+    story, memory = summary.record.story, summary.memory
+    lines = []
+    if "stop" in story:
+        lines.append(f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}")
+    elif "end" in story:
+        lines.append(f"ended: {story['end']}")
+    lines.append(
+        f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
+        f"{memory.recalled} results recalled from earlier nights"
+    )
+    if story.get("restarts"):
+        lines.append(f"{story['restarts']} times the weakest island started anew")
+    if "heritage" in story:
+        lines.append(str(story["heritage"]))
+    return lines + [_arm(name, arm) for name, arm in story.get("arms", {}).items()]
+
+
+def _arm(name: str, arm: Mapping[str, Any]) -> str:
+    return (
+        f"{name} ({arm['run_id']}, {arm['evaluations']} candidates): hypervolume {arm['train_volume']:.4f} on train, "
+        f"{arm['validation_volume']:.4f} on validation (its best {arm['looked_at']}); best one's seed score "
+        f"{_figure(arm['best_train_score'])} and {_figure(arm['best_validation_score'])}"
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _step(trial: Trial) -> str:
+    candidate, card = trial.candidate, trial.scorecard
+    score = "" if card is None or card.score is None else f", score {card.score:.3f}"
+    change = f": {candidate.provenance.detail}" if candidate.provenance.detail else ""
+    return f"{candidate.id} {trial.outcome.value}{score}; {candidate.provenance.operator}{change}"
+
+
+def _operator(count: OperatorCount) -> str:
+    return f"{count.operator}: {count.better} of {count.children} children better than their parents, {count.scored} scored"
 
 
 def _funnel(funnel: Funnel) -> list[str]:

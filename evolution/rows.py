@@ -44,6 +44,7 @@ def run_row(record: RunRecord) -> RunRow:
         engine_version=facts.engine_version,
         profile=facts.profile,
         note=facts.note,
+        story=dict(record.story) or None,
         created=record.created,
         finished=record.finished,
     )
@@ -66,6 +67,7 @@ def run_record(row: RunRow) -> RunRecord:
         status=RunStatus(row.status),
         created=row.created,
         finished=row.finished,
+        story=row.story or {},
     )
 
 
@@ -101,6 +103,8 @@ def candidate_row(candidate: Candidate) -> CandidateRow:
         seed=provenance.seed,
         model=provenance.model,
         detail=provenance.detail,
+        structure=candidate.structure,
+        redraws=candidate.redraws,
     )
 
 
@@ -119,6 +123,8 @@ def candidate_value(row: CandidateRow, source: StrategySource) -> Candidate:
             model=row.model,
             detail=row.detail,
         ),
+        structure=row.structure,
+        redraws=row.redraws or 0,
     )
 
 
@@ -145,6 +151,8 @@ def trial_row(trial: Trial, created: datetime) -> TrialRow:
         violation=card.violation if card else None,
         score=card.score if card else None,
         behaviour=trial.behaviour,
+        probe=trial.probe,
+        recalled=trial.recalled,
         cpu_s=trial.cpu_s,
         wall_s=trial.wall_s,
         created=created,
@@ -202,6 +210,8 @@ def trial_value(row: TrialRow, candidate: Candidate) -> Trial:
             findings=tuple(Finding(**finding) for finding in row.findings),
             scorecard=scorecard_value(row.scorecard) if row.scorecard is not None else None,
             behaviour=row.behaviour,
+            probe=row.probe,
+            recalled=row.recalled,
             cpu_s=row.cpu_s,
             wall_s=row.wall_s,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,8 @@ class RunRecord:
     created: datetime
     finished: datetime | None
     """When it was finished, interrupted or failed; None while it runs."""
+    story: Mapping[str, Any] = field(default_factory=dict)
+    """What happened on the way, as a JSON document (``evolution.story``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,14 +17,20 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING
 
+from evolution.archive import Archive
 from evolution.candidate import candidate_id
-from evolution.selection import Boxes, Entrant, pareto_front, select, tournament
+from evolution.islands import pass_on, places_of
+from evolution.selection import Boxes, Entrant, hypervolume, pareto_front, select, tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evolution.trial import Trial
     from fitness.card import Scorecard
+
+
+# Migration draws from a stream of its own; indices of places never come near.
+_MIGRATION = 1 << 40
 
 
 class ProposalKind(StrEnum):
@@ -62,6 +68,14 @@ class SearchPlan:
     """Chance that a place goes to a language model (0..1); from generation 1 on."""
     boxes: Boxes | None = None
     """Compare objectives in boxes of this size; None compares them as they are."""
+    islands: int = 1
+    """Parts of the population that are selected apart; place ``i`` belongs to island ``i % islands``."""
+    migrate_every: int = 4
+    """Generations between two migrations from island to island."""
+    archive_rate: float = 0.0
+    """Chance that a place takes a parent from the archive of ways of trading instead of from the survivors (0..1)."""
+    patience: int | None = None
+    """Generations in a row without a larger hypervolume on train after which the search ends; None never ends it."""
     is_control: bool = False
     """The control arm: parents are drawn evenly from the starting generation, so nothing is ever learned from a score."""
 
@@ -71,6 +85,10 @@ class SearchPlan:
             "population": (self.population >= 4, "at least 4"),
             "crossover_rate": (0 <= self.crossover_rate <= 1, "between 0 and 1"),
             "llm_share": (0 <= self.llm_share <= 1, "between 0 and 1"),
+            "islands": (1 <= self.islands <= self.population // 4, "at least 1, with 4 places on each"),
+            "migrate_every": (self.migrate_every >= 1, "at least 1"),
+            "archive_rate": (0 <= self.archive_rate <= 1, "between 0 and 1"),
+            "patience": (self.patience is None or self.patience >= 1, "at least 1, or None"),
         }
         for name, (is_allowed, rule) in allowed.items():
             if not is_allowed:
@@ -98,16 +116,28 @@ class SearchEnd(Enum):
 
     GENERATIONS = "all generations are done"
     NOTHING_TO_BREED = "no candidate has run so far, so there is nothing to breed from"
+    NO_IMPROVEMENT = "the front on train did not grow any more"
+    STOPPED = "it was stopped from outside"
 
 
 @dataclass(slots=True)
 class _Told:
     """What is known so far. Lists are in order of candidate id, so that the order of telling leaves no trace."""
 
+    islands: tuple[tuple[Trial, ...], ...]
+    """Survivors of each island, best first."""
     pending: dict[str, Trial] = field(default_factory=dict)
     """Trials of the generation in progress."""
     survivors: tuple[Trial, ...] = ()
     front: tuple[Trial, ...] = ()
+    archive: Archive = field(default_factory=Archive)
+    volumes: tuple[float, ...] = ()
+    """Hypervolume of each island at the last migration."""
+    volume: float = 0.0
+    """Hypervolume of the front."""
+    stale: int = 0
+    """Generations since it grew."""
+    restarts: int = 0
     ran: tuple[Trial, ...] = ()
     """Trials that ran without getting objectives; bred from only while nothing better exists."""
     starters: tuple[Trial, ...] = ()
@@ -134,7 +164,10 @@ class Search:
         self._plan = plan
         self._run_id = run_id
         self._seed = seed
-        self._told = _Told()
+        self._told = _Told(islands=((),) * plan.islands)
+        self._places = places_of(plan.population, plan.islands)
+        self._entrants: dict[str, Entrant] = {}
+        self._is_stopped = False
         self._generation = 0
         self._proposals = self._first_generation(min(starters, plan.population))
 
@@ -159,10 +192,31 @@ class Search:
         return self._told.front
 
     @property
+    def archive(self) -> Archive:
+        """The best of each way of trading among all complete generations."""
+        return self._told.archive
+
+    @property
+    def restarts(self) -> int:
+        """Islands that started anew so far."""
+        return self._told.restarts
+
+    def is_full_for(self, proposal: Proposal) -> bool:
+        """Whether every place of the proposal's island is taken by a trial that keeps to all limits."""
+        island = proposal.index % self._plan.islands
+        members = self._told.islands[island]
+        kept = [trial for trial in members if trial.scorecard is not None and trial.scorecard.violation == 0]
+        return not self._plan.is_control and len(kept) >= self._places[island]
+
+    @property
     def end(self) -> SearchEnd | None:
         """Why the search is over; None while it goes on."""
+        if self._is_stopped:
+            return SearchEnd.STOPPED
         if self._generation >= self._plan.generations:
             return SearchEnd.GENERATIONS
+        if self._plan.patience is not None and self._told.stale >= self._plan.patience:
+            return SearchEnd.NO_IMPROVEMENT
         return None if self._proposals else SearchEnd.NOTHING_TO_BREED
 
     def ask(self) -> tuple[Proposal, ...]:
@@ -170,7 +224,13 @@ class Search:
 
         Asking changes nothing, so asking again gives the same answer.
         """
+        if self.end is not None:
+            return ()
         return tuple(proposal for proposal in self._proposals if proposal.id not in self._told.pending)
+
+    def stop(self) -> None:
+        """End the search here: a budget is spent, or the night is over. Whoever resumes the run has to say so again."""
+        self._is_stopped = True
 
     def tell(self, trials: Iterable[Trial]) -> None:
         """Take in trials of this generation, in any order and any portions; the last one completes it.
@@ -217,23 +277,78 @@ class Search:
         trials = [told.pending[identity] for identity in sorted(told.pending)]
         ran = tuple(trial for trial in trials if trial.scorecard is not None)
         ranked = tuple(trial for trial in ran if trial.scorecard is not None and trial.scorecard.objectives is not None)
-        self._told = _Told(
-            survivors=self._survivors_of((*told.survivors, *ranked)),
-            front=self._front_of((*told.front, *ranked)),
+        self._entrants |= {trial.candidate.id: as_entrant(trial) for trial in ranked}
+        count = self._plan.islands
+        islands = tuple(
+            self._selected((*members, *(trial for trial in ranked if trial.candidate.index % count == island)), places)
+            for island, (members, places) in enumerate(zip(told.islands, self._places, strict=True))
+        )
+        front = self._front_of((*told.front, *ranked))
+        volume = hypervolume(
+            trial.scorecard.objectives for trial in front if trial.scorecard and trial.scorecard.objectives
+        )
+        following = _Told(
+            islands=islands,
+            front=front,
+            archive=told.archive.grown(ranked),
+            volumes=told.volumes,
+            volume=volume,
+            stale=0 if volume > told.volume else told.stale + 1,
+            restarts=told.restarts,
             ran=_least_violating((*told.ran, *(trial for trial in ran if trial not in ranked)), self._plan.population),
             starters=ran if self._generation == 0 else told.starters,
         )
+        if count > 1 and (self._generation + 1) % self._plan.migrate_every == 0:
+            self._migrate(following)
+        following.survivors = self._ranking(following.islands)
+        self._told = following
+        self._entrants = {trial.candidate.id: self._entrants[trial.candidate.id] for trial in self._remembered()}
         self._generation += 1
         self._proposals = self._next_generation() if self._generation < self._plan.generations else ()
 
-    def _survivors_of(self, trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    def _migrate(self, told: _Told) -> None:
+        passage = pass_on(
+            told.islands,
+            places=self._places,
+            before=told.volumes,
+            archive=told.archive,
+            select=self._selected,
+            rng=random.Random(derived_seed(self._seed, self._generation, _MIGRATION)),
+        )
+        told.islands, told.volumes = passage.islands, passage.volumes
+        told.restarts += passage.restarted is not None
+
+    def _remembered(self) -> list[Trial]:
+        """Whoever may still be compared with others."""
+        told = self._told
+        return [
+            *told.survivors,
+            *told.front,
+            *told.archive.elites,
+            *(trial for island in told.islands for trial in island),
+        ]
+
+    def _ranking(self, islands: Sequence[Sequence[Trial]]) -> tuple[Trial, ...]:
+        """Members of all islands, best first."""
+        if len(islands) == 1:
+            return tuple(islands[0])
+        members = {trial.candidate.id: trial for island in islands for trial in island}
+        return self._selected(list(members.values()), self._plan.population)
+
+    def _selected(self, trials: Sequence[Trial], places: int) -> tuple[Trial, ...]:
         by_id = {trial.candidate.id: trial for trial in trials}
-        chosen = select(map(as_entrant, trials), self._plan.population, boxes=self._plan.boxes)
+        chosen = select(self._entrants_of(by_id.values()), places, boxes=self._plan.boxes)
         return tuple(by_id[survivor.id] for survivor in chosen)
 
     def _front_of(self, trials: Sequence[Trial]) -> tuple[Trial, ...]:
         by_id = {trial.candidate.id: trial for trial in trials}
-        return tuple(by_id[identity] for identity in pareto_front(map(as_entrant, trials), boxes=self._plan.boxes))
+        return tuple(
+            by_id[identity] for identity in pareto_front(self._entrants_of(by_id.values()), boxes=self._plan.boxes)
+        )
+
+    def _entrants_of(self, trials: Iterable[Trial]) -> list[Entrant]:
+        """Made once per trial: a niche is a digest of all its cells."""
+        return [self._entrants[trial.candidate.id] for trial in trials]
 
     def _first_generation(self, starters: int) -> tuple[Proposal, ...]:
         """The starters as they are, then jittered ones in turn until the population is full."""
@@ -246,35 +361,43 @@ class Search:
 
     def _next_generation(self) -> tuple[Proposal, ...]:
         rng = random.Random(derived_seed(self._seed, self._generation))
-        stock = self._breeding_stock()
-        if not stock:
+        stocks = [self._breeding_stock(island) for island in range(self._plan.islands)]
+        if not all(stocks):
             return ()
-        rank = {trial.candidate.id: place for place, trial in enumerate(stock)}
-        picks = self._picks(stock, 2 * self._plan.population, rng)
+        picks = [iter(self._picks(stock, 2 * places, rng)) for stock, places in zip(stocks, self._places, strict=True)]
+        ranks = [{trial.candidate.id: place for place, trial in enumerate(stock)} for stock in stocks]
+        elites = () if self._plan.is_control else self._told.archive.elites
         proposals = []
         for index in range(self._plan.population):
+            island = index % self._plan.islands
             is_crossover = rng.random() < self._plan.crossover_rate
             uses_model = rng.random() < self._plan.llm_share
-            first, second = picks[2 * index], picks[2 * index + 1]
+            first, second = next(picks[island]), next(picks[island])
+            if self._plan.archive_rate and elites and rng.random() < self._plan.archive_rate:
+                elite = rng.choice(elites).candidate.id
+                first, second = (first, elite) if is_crossover else (elite, second)
+            rank = ranks[island]
             if is_crossover and first == second:
                 second = rng.choice([identity for identity in rank if identity != first] or [first])
             is_crossover = is_crossover and first != second
-            parents = sorted((first, second), key=rank.__getitem__) if is_crossover else [first]
+            # What comes from the archive and is no survivor stands behind all that are.
+            behind = len(rank)
+            parents = sorted((first, second), key=lambda each: rank.get(each, behind)) if is_crossover else [first]
             proposals.append(
                 self._proposal(index, _kind(is_crossover=is_crossover, uses_model=uses_model), tuple(parents))
             )
         return tuple(proposals)
 
-    def _breeding_stock(self) -> tuple[Trial, ...]:
-        """Who is bred from, best first. Only what ran; a rejected, killed or failed candidate never is."""
+    def _breeding_stock(self, island: int) -> tuple[Trial, ...]:
+        """Who is bred from on an island, best first. Only what ran; a rejected, killed or failed candidate never is."""
         if self._plan.is_control:
             return self._told.starters
-        return self._told.survivors or self._told.ran
+        return self._told.islands[island] or self._told.survivors or self._told.ran
 
     def _picks(self, stock: Sequence[Trial], count: int, rng: random.Random) -> Sequence[str]:
         if self._plan.is_control or not self._told.survivors:
             return [rng.choice(stock).candidate.id for _ in range(count)]
-        return tournament(map(as_entrant, stock), count, rng, boxes=self._plan.boxes)
+        return tournament(self._entrants_of(stock), count, rng, boxes=self._plan.boxes)
 
     def _proposal(self, index: int, kind: ProposalKind, parents: tuple[str, ...]) -> Proposal:
         return Proposal(

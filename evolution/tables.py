@@ -83,6 +83,7 @@ class RunRow(SQLModel, table=True):
     engine_version: str
     profile: str | None = None
     note: str = Field(sa_type=Document)
+    story: dict[str, Any] | None = Field(default=None, sa_type=Document)
     created: datetime = Field(sa_type=UtcDateTime)
     finished: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
@@ -117,6 +118,8 @@ class CandidateRow(SQLModel, table=True):
     seed: int | None = Field(default=None, sa_type=WholeNumber)
     model: str | None = Field(default=None, sa_type=Document)
     detail: str = Field(sa_type=Document)
+    structure: str | None = Field(default=None, index=True)
+    redraws: int | None = None
 
 
 class TrialRow(SQLModel, table=True):
@@ -143,6 +146,8 @@ class TrialRow(SQLModel, table=True):
     violation: float | None = None
     score: float | None = None
     behaviour: str | None = None
+    probe: str | None = None
+    recalled: str | None = None
     cpu_s: float
     wall_s: float
     created: datetime = Field(sa_type=UtcDateTime)

@@ -24,6 +24,10 @@ class TrialOutcome(Enum):
     """The cage ended it: time, memory, flood, forbidden call, crash."""
     FAILED = "failed"
     """The strategy raised, or its result could not be used."""
+    DUPLICATE = "duplicate"
+    """It orders the same as an earlier candidate of the run on the whole first fold, so the other folds were not run."""
+    STOPPED = "stopped"
+    """Its run was ended early: it could not have been selected any more, or the night was over."""
     VETOED = "vetoed"
     """It ran, and a hard constraint is broken."""
     SCORED = "scored"
@@ -45,6 +49,10 @@ class Trial:
     """On train cells; only for VETOED and SCORED."""
     behaviour: str | None = None
     """Digest of the order logs over all cells; equal digests mean equal behaviour."""
+    probe: str | None = None
+    """Digest of the order logs of the first fold; None when it did not come to its end, and for trials of earlier versions."""
+    recalled: str | None = None
+    """``run/candidate`` of an earlier night that this result is taken from; None when it was found out here."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
     record: ActiveRecord | None = field(default=None, compare=False, repr=False)

@@ -19,6 +19,7 @@ from evolution.report import render_markdown, verdict
 from evolution.trial import TrialOutcome
 from flows import artifacts
 from flows.admission import admit_finalists
+from flows.control import run_control
 from flows.night import NIGHTS, NightOutage
 from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night
@@ -79,14 +80,17 @@ def evolve(  # noqa: PLR0913, PLR0917 - the parameters are the form in the UI
     """
     with _joined(run, data=data, generations=generations, population=population, seed=seed, profile=profile) as night:
         progress = artifacts.open_progress(night.run_id)
-        while night.search.end is None:
+        while night.search.end is None and night.stop_reason() is None:
             # One runner per generation; workers differ from machine to machine, results do not.
             runner: Any = ThreadPoolTaskRunner(
                 max_workers=night.settings.worker_count()
             )  # its generic is not spelled out upstream
             generation.with_options(task_runner=runner)(night.run_id, night.search.generation)
             artifacts.show_progress(progress, night.search.generation / night.order.generations)
+        night.conclude()
         admit_finalists(night)
+        if night.order.control:
+            run_control(night)
         summary = night.summary()
         _emit("finished", night.run_id, verdict=verdict(summary), entries=[entry.id for entry in summary.entries])
         artifacts.publish_summary(render_markdown(summary))

@@ -10,21 +10,26 @@ from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline, plant
 from evolution.candidate import Candidate
-from evolution.evaluate import CageEvaluator, run_trial
+from evolution.cascade import Cascade
+from evolution.evaluate import CageEvaluator, recalled_trial, run_trial
+from evolution.heritage import compare
 from evolution.llm.breeder import Outage
 from evolution.llm.team import FALLBACK
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal
 from evolution.report import run_summary
-from evolution.run import GenerationSummary
+from evolution.resume import summary_of, take_up
 from evolution.search import niche_of
 from evolution.seeds import seed_sources
-from evolution.selection import hypervolume
+from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome
 from gates import check
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Engine
 
     from evolution.candidate_files import CandidateFiles
     from evolution.evaluate import CellBench
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from evolution.llm.team import Team
     from evolution.pool import Pool
     from evolution.report import RunSummary
+    from evolution.run import RunFacts
     from evolution.search import Proposal, Search
     from flows.settings import Settings
     from flows.watch import Watch
@@ -58,6 +64,24 @@ class Order:
     """Id of the run to go on with; None starts a new one."""
     replay: str | None = None
     """Id of the run to run once more from what it has stored, with no network; None asks the models."""
+    islands: int = 1
+    archive_rate: float = 0.0
+    patience: int | None = None
+    """Generations without a larger hypervolume after which the search ends; None never ends it."""
+    candidates: int | None = None
+    """Most candidates; None leaves it to generations and population."""
+    cpu_s: float | None = None
+    """Most processor time of all candidates, in seconds; None sets no limit."""
+    control: bool = False
+    """Let the control arm run afterwards with the same budget, and compare both on validation."""
+    control_of: str | None = None
+    """Id of the run whose control arm this is; None for a search of its own."""
+    warm_start: bool = False
+    """Start also from the front of earlier nights."""
+    warm: tuple[str, ...] = ()
+    """``run/candidate`` of those that it started from: what a resumed run starts from, too."""
+    until: datetime | None = None
+    """Be done by then, admission included. Of this call only: a resumed run is given another one, or none."""
 
 
 class NightOutage(Exception):
@@ -69,9 +93,11 @@ class Night:
     """A run in progress. One generation at a time; ``try_candidate`` may be called from several threads."""
 
     run_id: str
+    facts: RunFacts
     order: Order
     settings: Settings
     dataset: DataSet
+    engine: Engine
     ledger: TrialLedger
     pool: Pool
     files: CandidateFiles
@@ -80,14 +106,33 @@ class Night:
     cage: Cage
     models: Team | None
     watch: Watch
+    now: Callable[[], datetime]
+    starters: Sequence[tuple[str, StrategySource]] = field(default_factory=seed_sources)
+    """What the starting generation begins with: the seeds, then what was taken over from earlier nights."""
+    heritage: Sequence[Trial] = ()
+    """The front of earlier nights, when the run started from it."""
+    recalls: bool = False
+    """Whether there are earlier nights with results to recall."""
     replayed: Mapping[str, Trial] = field(default_factory=dict)
     """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
+    _is_full: dict[str, bool] = field(default_factory=dict)
+    """Whether the places that a candidate of this generation competes for are all taken by feasible trials."""
     _bred: dict[str, Proposal | Candidate] = field(default_factory=dict)
     """What the generation in progress has to try: candidates, and proposals that a model is to fill."""
     _hashes: dict[str, str] = field(default_factory=dict)
     """Canonical hash of every source of the run, by candidate id."""
+    _cascades: dict[bool, Cascade] = field(default_factory=dict)
+    """What candidates of this generation are judged by between folds, by whether the places are all taken."""
+    _probes: dict[str, str] = field(default_factory=dict)
+    """First candidate by what it ordered in the probe's folds, of complete generations."""
+    _began: datetime | None = None
+    """When the generation in progress began."""
+    _reserved_s: float = 0.0
+    """Wall time that is kept for admission, as it was estimated when the generation began."""
+    _spent_s: float = 0.0
+    """Wall time of the last generation."""
     _known_before: frozenset[str] = frozenset()
     """Those that the run had when the generation began: what a model is told must not depend on which sibling was quicker,
     nor on whether the run was cut short."""
@@ -98,7 +143,53 @@ class Night:
             self.trials[trial.candidate.id] = trial
             if trial.outcome is not TrialOutcome.BARREN:
                 self._remember(trial.candidate)
-        self.search.replay(trials)
+        take_up(self.search, self.ledger, self.run_id, trials)
+        for trial in trials:
+            if trial.candidate.generation < self.search.generation:
+                self._learn_probe(trial)
+
+    def stop_reason(self) -> str | None:
+        """Why no further generation begins although the search would go on; None while one may. Writes the reason down."""
+        stopped = (self.ledger.run(self.order.replay or self.run_id).story).get("stop")
+        if stopped is not None:
+            # A stop is obeyed by whoever resumes or replays the run: clocks and machines differ.
+            reason = str(stopped["reason"]) if stopped["generation"] <= self.search.generation else None
+        else:
+            reason = None if self.order.replay else first_reason(self._stops(), self._progress())
+        if reason is not None and self.search.end is None:
+            self.search.stop()
+            self.ledger.tell(self.run_id, stop={"generation": self.search.generation, "reason": reason})
+        return reason
+
+    def _stops(self) -> tuple[Stop, ...]:
+        order = self.order
+        limits: tuple[Stop | None, ...] = (
+            Deadline(order.until) if order.until is not None else None,
+            CandidateBudget(order.candidates) if order.candidates is not None else None,
+            CpuBudget(order.cpu_s) if order.cpu_s is not None else None,
+        )
+        return tuple(stop for stop in limits if stop is not None)
+
+    def _progress(self) -> Progress:
+        return Progress(
+            candidates=len(self.trials),
+            next_candidates=len(self.search.ask()),
+            cpu_s=sum(trial.cpu_s for trial in self.trials.values()),
+            now=self.now(),
+            next_s=self._spent_s,
+            admission_s=self._admission_s(),
+        )
+
+    def _admission_s(self) -> float:
+        """What admission will take: each finalist runs about so often on train, and at worst all of them are put to every check."""
+        walls = [trial.wall_s for trial in self.trials.values() if trial.wall_s > 0]
+        mean = sum(walls) / len(walls) if walls else 0.0
+        return self.settings.search.admissions * _RUNS_PER_ADMISSION * mean / self.settings.worker_count()
+
+    def is_over(self) -> bool:
+        """Whether only the time for admission is left."""
+        until = self.order.until
+        return until is not None and Deadline(until).is_over(self.now(), self._reserved_s)
 
     def breed(self) -> tuple[str, ...]:
         """Fill the places of the next generation that need no model; the ids that are to be tried, in order.
@@ -106,9 +197,13 @@ class Night:
         Places that stay empty become trials at once. Empty when the search is over.
         """
         self._bred.clear()
+        self._began, self._reserved_s = self.now(), self._admission_s()
+        self._cascades = {is_full: Cascade(known=dict(self._probes), is_full=is_full) for is_full in (False, True)}
         number = self.search.generation
         earlier = [trial for trial in self.trials.values() if trial.candidate.generation < number]
         known = {self._hashes[trial.candidate.id] for trial in earlier if trial.candidate.id in self._hashes}
+        full = {proposal.id: self.search.is_full_for(proposal) for proposal in self.search.ask()}
+        self._is_full = full
         # A run that was cut short has some of this generation already; each place knows those before it, as at first.
         offline = {
             trial.candidate.index: trial.candidate for trial in self.trials.values() if _is_offline(trial, number)
@@ -146,10 +241,31 @@ class Night:
             return self._keep(made.as_trial())
         self.files.write(made)
         stored = self.replayed.get(candidate_id)
-        if stored is not None and _was_killed(stored, made.source):
+        if stored is not None and stored.outcome in _OBEYED and stored.candidate.source == made.source:
             # How long a machine took is no property of a strategy: a replay keeps to what happened.
             return self._keep(replace(stored, candidate=made))
-        return self._keep(run_trial(made, rehearsal, self.bench))
+        if self.is_over():
+            reason = f"not tried: only the time for admission was left until {self.order.until:%H:%M}"
+            return self._keep(Trial(candidate=made, outcome=TrialOutcome.STOPPED, reason=reason))
+        cascade = self._cascades[self._is_full.get(candidate_id, False)]
+        recalled = self._recalled(made, cascade)
+        if recalled is not None:
+            return self._keep(recalled)
+        return self._keep(run_trial(made, rehearsal, self.bench, cascade=cascade))
+
+    def _recalled(self, made: Candidate, cascade: Cascade) -> Trial | None:
+        """What an earlier night found out about the same strategy, judged as tonight's are; None when nobody knows."""
+        if not self.recalls:
+            return None
+        facts = self.facts
+        stored = self.ledger.recall(
+            made.source,
+            dataset_sha256=facts.dataset_sha256,
+            config_hash=facts.config_hash,
+            engine_version=facts.engine_version,
+            structure=made.structure,
+        )
+        return None if stored is None else recalled_trial(made, stored, self.bench, cascade)
 
     def stop(self) -> None:
         """End every wait for a model and every call to one; what they were for stays open."""
@@ -169,14 +285,23 @@ class Night:
         if missing:
             raise NightOutage(f"{len(missing)} candidates of generation {number + 1} were not tried")
         self.search.tell([trial for trial in trials if trial.candidate.id in asked])
-        counts = {outcome.value: 0 for outcome in TrialOutcome}
         for trial in trials:
-            counts[trial.outcome.value] += 1
-        self.ledger.add_generation(
-            self.run_id, GenerationSummary(generation=number, hypervolume=self._hypervolume(), counts=counts)
-        )
+            self._learn_probe(trial)
+        self._spent_s = (self.now() - self._began).total_seconds() if self._began is not None else 0.0
+        self.ledger.add_generation(self.run_id, summary_of(self.search, number, trials))
         self.watch.generation_ended(number, best=self.best_score(), front=len(self.search.front))
         return trials
+
+    def conclude(self) -> None:
+        """Write down why the search is over, and how tonight's front stands to that of earlier nights."""
+        end = self.search.end
+        assert end is not None  # asked for when the search is over
+        story: dict[str, object] = {"end": end.value, "restarts": self.search.restarts}
+        if self.heritage:
+            comparison = compare(self.heritage, self.search.front)
+            story["heritage"] = comparison.in_words()
+            self.watch.say(comparison.in_words())
+        self.ledger.tell(self.run_id, **story)
 
     def best_score(self) -> float | None:
         """Highest seed score of a feasible trial so far."""
@@ -214,7 +339,7 @@ class Night:
 
     def _make_offline(self, proposal: Proposal, known: set[str]) -> Candidate | Barren:
         if not proposal.parents:
-            return plant(proposal, seed_sources(), known)
+            return plant(proposal, self.starters, known)
         return breed_offline(proposal, [self._source(parent) for parent in proposal.parents], known)
 
     def _make_by_model(self, proposal: Proposal, rehearsal: Rehearsal) -> Candidate | Barren:
@@ -232,6 +357,7 @@ class Night:
             raise NightOutage(made.reason)
         # Two siblings with the same text both stay: which of them came first is no business of a clock. Selection keeps one.
         if isinstance(made, Candidate):
+            made = replace(made, structure=canonical_hash(made.source))
             self._remember(made)
         return made
 
@@ -242,7 +368,12 @@ class Night:
 
     def _remember(self, candidate: Candidate) -> None:
         """Add a source to what the run has."""
-        self._hashes[candidate.id] = canonical_hash(candidate.source)
+        self._hashes[candidate.id] = candidate.structure or canonical_hash(candidate.source)
+
+    def _learn_probe(self, trial: Trial) -> None:
+        """Remember what a trial of a complete generation ordered in the probe's folds; the first of several stands for them."""
+        if trial.probe is not None:
+            self._probes.setdefault(trial.probe, trial.candidate.id)
 
     def _keep(self, trial: Trial) -> Trial:
         self.ledger.add_trials([trial])
@@ -250,12 +381,11 @@ class Night:
         self.watch.trial_ended(trial)
         return trial
 
-    def _hypervolume(self) -> float | None:
-        goals = [
-            trial.scorecard.objectives for trial in self.search.front if trial.scorecard and trial.scorecard.objectives
-        ]
-        return hypervolume(goals) if goals else None
 
+# A deadline and a machine's speed decided about these; what the trial says of them holds for whoever repeats the run.
+_OBEYED = frozenset({TrialOutcome.KILLED, TrialOutcome.STOPPED})
+# Stresses, neighbours, shaken bars and two proof runs, most of them on all of train.
+_RUNS_PER_ADMISSION = 40
 
 NIGHTS: dict[str, Night] = {}
 """Runs that this process has open, by id: Prefect's tasks take ids only."""

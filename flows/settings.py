@@ -40,6 +40,18 @@ class SearchSection(_Section):
     """Share of children that have two parents."""
     llm_share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """Share of children that a model writes when a profile is chosen; the rest comes from the offline operators."""
+    islands: Annotated[int, Field(ge=1, le=64)] = 1
+    """Parts of the population that are selected apart, with 4 places each at least."""
+    archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of places that take a parent from the archive of ways of trading."""
+    patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    """Generations without a better front on train after which a run ends."""
+    candidates: Annotated[int, Field(ge=4)] | None = None
+    """Most candidates of a run."""
+    cpu_s: Annotated[float, Field(gt=0)] | None = None
+    """Most processor time of a run's candidates, in seconds."""
+    warm_start: bool = False
+    """Start also from the front of earlier nights on the same data."""
     admissions: Annotated[int, Field(ge=0, le=20)] = 10
     """Most candidates a night that may read validation data."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from evolution.candidate_files import CandidateFiles
 from evolution.evaluate import CellBench
+from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool
 from evolution.run import RunFacts, RunStatus
@@ -21,6 +23,9 @@ from flows.night import NIGHTS, Night, NightOutage, Order
 from flows.problems import UsageProblem
 from runtime.version import ENGINE_VERSION
 
+# Of the places of a warm start's first generation, at most one in so many goes to earlier nights: tonight is to find its own.
+_WARM_SHARE = 3
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from evolution.run import RunRecord
+    from evolution.trial import Trial
     from flows.settings import Settings
     from flows.watch import Watch
     from runtime.market import DataSet
@@ -45,6 +51,12 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         llm_share=settings.search.llm_share if profile else 0.0,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         profile=profile,
+        islands=settings.search.islands,
+        archive_rate=settings.search.archive_rate,
+        patience=settings.search.patience,
+        candidates=settings.search.candidates,
+        cpu_s=settings.search.cpu_s,
+        warm_start=settings.search.warm_start,
     )
 
 
@@ -61,7 +73,11 @@ def stored_order(engine: Engine, run_id: str) -> Order:
     if record.status is RunStatus.FINISHED:
         raise UsageProblem(f"run {record.id} has already finished; see trigate runs show {record.id}")
     facts = record.facts
-    return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, resume=record.id, **facts.plan)
+    if "control_of" in facts.plan:
+        raise UsageProblem(
+            f"run {record.id} is the control arm of {facts.plan['control_of']} and goes on with it: resume that one"
+        )
+    return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, resume=record.id, **_planned(facts))
 
 
 def replayed_order(engine: Engine, run_id: str) -> Order:
@@ -81,7 +97,11 @@ def replayed_order(engine: Engine, run_id: str) -> Order:
             f"run {record.id} is itself a replay: name the run that it repeats, {record.facts.plan['replay']}"
         )
     facts = record.facts
-    return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, replay=record.id, **facts.plan)
+    return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, replay=record.id, **_planned(facts))
+
+
+def _planned(facts: RunFacts) -> dict[str, Any]:
+    return {**facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
 
 
 @contextmanager
@@ -106,23 +126,32 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         watch.now("opening the cage")
         bars = dataset.train_bars()
         cage = stack.enter_context(opening.gate_cage(bars, settings.cage))
+        heritage = _heritage(ledger, order, _facts(settings, order, dataset))
+        order = replace(order, warm=tuple(_place(trial) for trial in heritage))
+        starters = (*seed_sources(), *((_place(trial), trial.candidate.source) for trial in heritage))
         record = _begin(ledger, order, _facts(settings, order, dataset))
         stack.enter_context(runlock.held(home, record.id))
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
+            facts=record.facts,
             order=order,
             settings=settings,
             dataset=dataset,
+            engine=engine,
             ledger=ledger,
             pool=Pool(engine, now=now),
             files=CandidateFiles(home),
-            search=Search(_plan(order), run_id=record.id, seed=order.seed, starters=len(seed_sources())),
+            search=Search(_plan(order), run_id=record.id, seed=order.seed, starters=len(starters)),
             bench=CellBench.build(bars, dataset.train_cells(), settings.run_config()),
             cage=cage,
             models=open_team(
                 stack, clients, settings, order, engine=engine, run_id=record.id, replayed=replayed, watch=watch
             ),
+            now=now,
+            starters=starters,
+            heritage=heritage,
+            recalls=order.replay is None and ledger.has_other_runs(record.id),
             replayed=replayed,
             watch=watch,
         )
@@ -154,6 +183,7 @@ def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
             "population": order.population,
             "crossover_rate": order.crossover_rate,
             "llm_share": order.llm_share,
+            **{name: value for name, value in _extras(order).items() if value},
             **({"replay": order.replay} if order.replay else {}),
         },
         dataset=dataset.name,
@@ -163,6 +193,35 @@ def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
         profile=order.profile,
         note=f"replay of {order.replay}, with no network" if order.replay else "",
     )
+
+
+def _extras(order: Order) -> dict[str, Any]:
+    """What most runs leave alone; only what is set is stored."""
+    return {
+        "islands": order.islands if order.islands > 1 else None,
+        "archive_rate": order.archive_rate,
+        "patience": order.patience,
+        "candidates": order.candidates,
+        "cpu_s": order.cpu_s,
+        "control": order.control,
+        "control_of": order.control_of,
+        "warm_start": order.warm_start,
+        "warm": list(order.warm),
+    }
+
+
+def _heritage(ledger: TrialLedger, order: Order, facts: RunFacts) -> tuple[Trial, ...]:
+    """Whom a run starts from besides the seeds: as stored when it is resumed, else the best of the earlier front."""
+    if order.warm:
+        places = [place.split("/") for place in order.warm]
+        return tuple(ledger.trial(run_id, candidate_id) for run_id, candidate_id in places)
+    if not order.warm_start or order.resume is not None or order.replay is not None:
+        return ()
+    return front_of(ledger.scored(facts))[: max(1, order.population // _WARM_SHARE)]
+
+
+def _place(trial: Trial) -> str:
+    return f"{trial.candidate.run_id}/{trial.candidate.id}"
 
 
 def _begin(ledger: TrialLedger, order: Order, facts: RunFacts) -> RunRecord:
@@ -195,4 +254,8 @@ def _plan(order: Order) -> SearchPlan:
         population=order.population,
         crossover_rate=order.crossover_rate,
         llm_share=order.llm_share,
+        islands=order.islands,
+        archive_rate=order.archive_rate,
+        patience=order.patience,
+        is_control=order.control_of is not None,
     )

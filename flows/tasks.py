@@ -24,6 +24,8 @@ STATE_NAMES = {
     TrialOutcome.REJECTED: "Rejected",
     TrialOutcome.KILLED: "Killed",
     TrialOutcome.FAILED: "Raised",
+    TrialOutcome.DUPLICATE: "Duplicate",
+    TrialOutcome.STOPPED: "Stopped",
     TrialOutcome.VETOED: "Vetoed",
     TrialOutcome.SCORED: "Scored",
 }

@@ -20,7 +20,7 @@ from runtime.cage import Cage, CageEnd, CageLimits, CageMode, CageOutcome, open_
 from runtime.kernel import ReportError, RunConfig, RunReport, decode_report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from runtime.market.bars import Bars
     from runtime.model import Bar
@@ -49,6 +49,8 @@ class Evaluation:
     reports: tuple[RunReport, ...]
     """One per cell, decoded and checked against the bars; empty unless admitted and finished. A run may still have
     failed on its own (``RunReport.end``)."""
+    was_stopped: bool = False
+    """The caller had seen enough before the last cell: ``reports`` are those that it saw, and ``outcome`` is the kill."""
 
 
 def open_gate_cage(bars: Mapping[str, Bars], *, mode: CageMode = CageMode.FULL) -> Cage:
@@ -87,12 +89,14 @@ def check(source: StrategySource, cage: Cage, limits: CageLimits | None = None) 
     return evaluate(source, cage, (), RunConfig(), limits).verdict
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - a run is made of all of this
     source: StrategySource,
     cage: Cage,
     cells: Sequence[CellJob],
     config: RunConfig,
     limits: CageLimits | None = None,
+    *,
+    goes_on: Callable[[Sequence[RunReport]], bool] | None = None,
 ) -> Evaluation:
     """All three gates, then every cell with a fresh load, in one child.
 
@@ -102,6 +106,7 @@ def evaluate(
         cells: what to run; may be empty.
         config: cash, costs, account and delay of every run; its ``start`` is set per cell.
         limits: for the child as a whole; the defaults of ``CageLimits`` when None.
+        goes_on: shown the reports so far after each cell but the last; False ends the child.
 
     Raises:
         KeyError: a cell names bars that the cage was not opened with.
@@ -112,7 +117,10 @@ def evaluate(
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
     job = Job(source=source.data, class_name=class_name, cells=tuple(cells), config=config)
-    answer = _ask(cage, job, runs, limits)
+    answer = _ask(cage, job, runs, limits, goes_on)
+    if answer.was_stopped:
+        admitted = Admitted(source=source, class_name=class_name)
+        return Evaluation(verdict=admitted, outcome=answer.outcome, reports=answer.reports, was_stopped=True)
     verdict = _verdict(source, class_name, answer)
     is_complete = answer.result is not None and isinstance(verdict, Admitted)
     return Evaluation(verdict=verdict, outcome=answer.outcome, reports=answer.reports if is_complete else ())
@@ -159,9 +167,16 @@ class _Answer(NamedTuple):
     """How many gates it says that the source has passed."""
     reports: tuple[RunReport, ...] = ()
     """One per cell when there is a result without findings."""
+    was_stopped: bool = False
 
 
-def _ask(cage: Cage, job: Job, runs: Sequence[_Run], limits: CageLimits | None) -> _Answer:
+def _ask(
+    cage: Cage,
+    job: Job,
+    runs: Sequence[_Run],
+    limits: CageLimits | None,
+    goes_on: Callable[[Sequence[RunReport]], bool] | None,
+) -> _Answer:
     """Run one job in one child.
 
     A conversation, so that a child that has to be ended has said in which gate it was, and so that each report is checked
@@ -183,6 +198,8 @@ def _ask(cage: Cage, job: Job, runs: Sequence[_Run], limits: CageLimits | None) 
             except ReportError as error:
                 # The cell by its number: its key is a symbol, and reasons are shown to models.
                 return _Answer(None, broken(talk.finish(), f"cell {len(reports) + 1}: {error}"), passed)
+            if goes_on is not None and len(reports) < len(runs) and not goes_on(reports):
+                return _Answer(None, talk.stop(), passed, tuple(reports), was_stopped=True)
     if said.payload is None:
         return _Answer(None, said, passed)
     try:

@@ -27,6 +27,8 @@ _ENDS = {
     TrialOutcome.REJECTED: "the gates refused it",
     TrialOutcome.KILLED: "it took too much time or memory",
     TrialOutcome.FAILED: "it raised while it ran",
+    TrialOutcome.DUPLICATE: "it traded the same as an earlier one",
+    TrialOutcome.STOPPED: "its run was ended early",
     TrialOutcome.VETOED: "it broke a hard limit",
     TrialOutcome.SCORED: "it ran",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evolution.operators.anatomy import clone
@@ -15,14 +16,26 @@ from evolution.operators.printing import UnprintableError, print_tree
 from gates.scan import Scanned, scan
 
 if TYPE_CHECKING:
+    from gates.findings import Rejected
     from runtime.source import StrategySource
 
 CLASS_NAME = "Candidate"
 """What every strategy class is called in the normal form."""
 
+# A scan costs more than everything else that an operator does. Trees are large, so only the newest are kept; digests are small.
+_TREES_REMEMBERED = 16
+_DIGESTS_REMEMBERED = 4_096
+
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
+@lru_cache(maxsize=_TREES_REMEMBERED)
+def scanned_once(source: StrategySource) -> Scanned | Rejected:
+    """``gates.scan.scan``, remembered for the sources that were looked at last. Its tree is shared: copy before changing it."""
+    return scan(source)
+
+
+@lru_cache(maxsize=_DIGESTS_REMEMBERED)
 def canonical_hash(source: StrategySource) -> str:
     r"""Hex digest of the normal form; equal for texts that differ only in formatting, comments or class name.
 
@@ -34,7 +47,7 @@ def canonical_hash(source: StrategySource) -> str:
     >>> canonical_hash(plain) == canonical_hash(noted)
     True
     """
-    scanned = scan(source)
+    scanned = scanned_once(source)
     if not isinstance(scanned, Scanned):
         return _digest("bytes", source.sha256)
     return hash_tree(without_docstrings(scanned.tree), scanned.class_name)

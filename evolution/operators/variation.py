@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.operators.anatomy import clone, dissect
-from evolution.operators.canonical import hash_tree, without_docstrings
+from evolution.operators.canonical import hash_tree, scanned_once, without_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
 from evolution.operators.jitter import ConstantJitter, ParameterJitter
@@ -15,7 +16,7 @@ from evolution.operators.orders import ExitEdit, SizeEdit
 from evolution.operators.printing import UnprintableError, print_tree
 from evolution.operators.prune import prune
 from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
-from gates.scan import Scanned, judge_contract, scan
+from gates.scan import Scanned, judge_contract
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ ATTEMPTS = 40
 
 MAX_DETAIL = 200
 """Characters of ``Variation.detail``: it is shown in tables."""
+
+
+# Good parents are bred from again and again; a strain holds a tree of a few hundred nodes.
+_STRAINS_REMEMBERED = 128
 
 
 class Weighted(NamedTuple):
@@ -126,9 +131,10 @@ def vary(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bo
     return NoVariation(reason=f"no operator found anything to change in {ATTEMPTS} attempts")
 
 
+@lru_cache(maxsize=_STRAINS_REMEMBERED)
 def read(source: StrategySource) -> Strain | None:
     """A parent in normal form; None when it is no Python, or the gates refuse its text."""
-    scanned = scan(source) if source.language is Language.PYTHON else None
+    scanned = scanned_once(source) if source.language is Language.PYTHON else None
     if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
         return None
     tree = without_docstrings(scanned.tree)
@@ -157,7 +163,7 @@ def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Va
     if detail is None or text is None:
         return None
     source = StrategySource.from_text(text)
-    scanned = scan(source)
+    scanned = scanned_once(source)
     if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
         return None
     known = frozenset().union(*(strain.hashes for strain in stock))

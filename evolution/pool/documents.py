@@ -81,6 +81,7 @@ def run_document(record: RunRecord, funnel: Funnel, trials: Sequence[Trial] | No
         "plan": dict(facts.plan),
         "profile": facts.profile,
         "note": facts.note,
+        "story": dict(record.story),
         "dataset": facts.dataset,
         "dataset_sha256": facts.dataset_sha256,
         "config_hash": facts.config_hash,
@@ -133,6 +134,7 @@ def trial_document(trial: Trial) -> Document:
         "trades": card.trades if card else None,
         "max_drawdown": card.max_drawdown if card else None,
         "behaviour": trial.behaviour,
+        "recalled": trial.recalled,
         "cpu_s": trial.cpu_s,
         "wall_s": trial.wall_s,
     }

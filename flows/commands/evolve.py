@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +36,17 @@ def evolve(
         str | None,
         typer.Option(metavar="RUN", help="Run a finished run once more from what it has stored, with no network."),
     ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="HH:MM", help="Be done by then (local time), with time left for admission."),
+    ] = None,
+    control: Annotated[
+        bool,
+        typer.Option("--control", help="Then run the same operators and budget without selection, and compare."),
+    ] = False,
+    warm_start: Annotated[
+        bool, typer.Option("--warm-start", help="Start also from the front of earlier nights on this data.")
+    ] = False,
     symbol: Symbol = None,
     timeframe: TimeframeText = None,
     cage: CageChoice = None,
@@ -43,6 +56,12 @@ def evolve(
     _refuse_contradictions(
         offline=offline, llm=llm, resume=resume, replay=replay, others=(data, generations, population, seed)
     )
+    if control and llm:
+        raise UsageProblem("--control compares the offline operators with themselves: leave --llm out")
+    if (control or warm_start) and (resume or replay):
+        raise UsageProblem(
+            "--control and --warm-start belong to a new run; --resume and --replay keep to what theirs had"
+        )
     from flows.settings import home_folder, load_settings
     from flows.watch import ConsoleWatch
 
@@ -51,11 +70,27 @@ def evolve(
         config, home, data=data, cage=cage, search__generations=generations, search__population=population
     )
     order = _order(settings, home, seed=seed, llm=llm, resume=resume, replay=replay, symbol=symbol, timeframe=timeframe)
+    order = replace(
+        order,
+        until=_next(until, datetime.now().astimezone()) if until else None,
+        control=order.control or control,
+        warm_start=order.warm_start or warm_start,
+    )
     with ConsoleWatch(stderr=json) as watch:
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
         summary = _run(settings, home, watch, order)
     _print(summary, json=json)
     return 0
+
+
+def _next(text: str, now: datetime) -> datetime:
+    """The next time that a clock here shows ``HH:MM``."""
+    try:
+        wanted = datetime.strptime(text, "%H:%M").time()  # noqa: DTZ007 - it has no date yet
+    except ValueError:
+        raise UsageProblem(f"--until {text}: write hours and minutes, like 06:30") from None
+    today = now.replace(hour=wanted.hour, minute=wanted.minute, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)
 
 
 def _refuse_contradictions(

@@ -72,6 +72,12 @@ class Conversation:
             self._outcome = self._job.finish(deadline=self._deadline())
         return self._outcome
 
+    def stop(self) -> CageOutcome:
+        """Kill the child because enough was heard, and say how it ended; after the end, how it had ended."""
+        if self._outcome is None:
+            self._outcome = self._job.stop()
+        return self._outcome
+
     def close(self) -> None:
         """Kill the child if it lives. May be called twice."""
         self._job.close()

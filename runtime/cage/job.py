@@ -163,6 +163,11 @@ class Job:
         )
         return judge(evidence, self._task.limits)
 
+    def stop(self) -> CageOutcome:
+        """Kill the child, and say how it ended; its seconds are counted up to there. Raises as ``finish``."""
+        self._kill()
+        return self.finish()
+
     def await_lockdown(self) -> None:
         """Wait until the child has said which layers hold it.
 

@@ -29,8 +29,8 @@ CELLS = tuple(
         start=WARMUP_BARS + fold * CELL_BARS,
         stop=WARMUP_BARS + (fold + 1) * CELL_BARS,
     )
-    for symbol in ("AAA", "BBB")
     for fold in range(2)
+    for symbol in ("AAA", "BBB")
 )
 
 

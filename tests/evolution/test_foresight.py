@@ -55,8 +55,8 @@ CELLS = tuple(
         start=WARMUP_BARS + fold * CELL_BARS,
         stop=WARMUP_BARS + (fold + 1) * CELL_BARS,
     )
-    for symbol in BARS
     for fold in range(FOLDS)
+    for symbol in BARS
 )
 BENCH = CellBench.build(BARS, CELLS, RunConfig())
 NOISE = NoiseBench.build(BENCH)

@@ -461,6 +461,8 @@ def test_the_funnel_counts_every_outcome_and_every_gate(ledger):
         "rejected": 3,
         "killed": 1,
         "failed": 0,
+        "duplicate": 0,
+        "stopped": 0,
         "vetoed": 0,
         "scored": 1,
     }

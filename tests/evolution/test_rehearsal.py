@@ -82,3 +82,22 @@ def test_a_refusal_of_the_gates_stays_as_it_is():
         findings=(Finding(gate=1, rule="import-not-allowed", line=1, column=1, message="no", hint="leave it out"),),
     )
     assert Rehearsal(Counting(verdict=refused)).judge(SOURCE) is refused
+
+
+def test_a_run_that_is_known_is_shown_report_by_report_to_whoever_may_have_seen_enough():
+    reports = Report(), Report(), Report()
+    evaluator = Counting(*reports)
+    rehearsal = Rehearsal(evaluator)
+    rehearsal.judge(SOURCE)
+    seen = []
+
+    def enough(so_far):
+        seen.append(len(so_far))
+        return len(so_far) < 2
+
+    evaluation = rehearsal.evaluate(SOURCE, goes_on=enough)
+    assert seen == [1, 2]
+    assert (evaluation.reports, evaluation.was_stopped) == (reports[:2], True)
+    whole = rehearsal.evaluate(SOURCE, goes_on=lambda _: True)
+    assert (whole.reports, whole.was_stopped) == (reports, False)
+    assert evaluator.asked == [SOURCE]

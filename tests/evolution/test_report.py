@@ -131,18 +131,26 @@ Run r-20261130-001
   finished; from 2026-11-30 22:00 UTC, until 2026-11-30 22:03 UTC
   data planted-edge (dddddddddddd), seed 7, offline, engine 0.1.0
 
+Search
+  memory: 0 draws refused as known, 0 candidates as duplicates in behaviour, 0 results recalled from earlier nights
+
 Funnel
   3 candidates
   0 barren
   1 rejected (gate 1: 1, gate 2: 0, gate 3: 0)
   0 killed
   0 failed
+  0 duplicate
+  0 stopped
   0 vetoed
   2 scored
 
 Best by seed score on train
   g000-c001: score 0.750 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
   g000-c000: score 0.250 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
+
+How the best one came about
+  g000-c001 scored, score 0.750; offline/jitter
 
 Most frequent findings
   1 x gate 1 import-not-allowed: import of os

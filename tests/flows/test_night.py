@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.tasks import STATE_NAMES
+
 SMALL = ("evolve", "--generations", 3, "--population", 8, "--seed", 5)
 
 
@@ -115,7 +117,7 @@ def test_prefect_shows_one_green_task_per_candidate_with_the_verdict_as_its_stat
     tasks = post(prefect_url, "task_runs/filter", {"task_runs": {"flow_run_id": {"any_": ours}}})
     seen = {each["name"]: each["state"] for each in tasks}
     assert set(seen) == set(trials)
-    names = {"scored": "Scored", "vetoed": "Vetoed", "rejected": "Rejected", "killed": "Killed", "failed": "Raised"}
+    names = {outcome.value: name for outcome, name in STATE_NAMES.items()}
     for name, state in seen.items():
         assert state["type"] == "COMPLETED"
         assert state["name"] == names[trials[name]["outcome"]]
