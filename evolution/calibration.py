@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.pool import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-_NORMAL = NormalDist()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +110,7 @@ class Step(NamedTuple):
 
 
 def attrition(nights: Sequence[NightRecord]) -> tuple[Step, ...]:
-    """Exhaustive nights check by check, in order: the loss at each. The last step is the look of the real flow."""
+    """Nights check by check, in order: the loss at each. The last step is the look of the real flow."""
 
     def is_left(night: NightRecord, met: frozenset[str]) -> bool:
         return any(met.isdisjoint(each.failed) for each in night.finalists)
@@ -181,8 +178,3 @@ def _is_deflated(finalist: FinalistRecord, variant: Variant) -> bool:
 
 def _validation(finalist: FinalistRecord) -> float | None:
     return finalist.figures.get("validation-psr")
-
-
-def ideal_power(active_sharpe: float, years: float, alpha: float) -> float:
-    """Power of one look at a rule with this active Sharpe ratio, known beforehand: ``Phi(SR sqrt(Y) - z)``. Nobody does better."""
-    return _NORMAL.cdf(active_sharpe * years**0.5 - _NORMAL.inv_cdf(1.0 - alpha))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from evolution.interval import BarInterval, intervals_of
 from evolution.pool.admission import Variants
 from evolution.pool.perturbation import neighbours_of
-from evolution.pool.proof import prove_trial
-from evolution.pool.segment import Measured, SegmentFigures, measure_segment, prove_segment, run_segment
+from evolution.pool.proof import compare_runs
+from evolution.pool.segment import Measured, SegmentFigures, measure_run, prove_segment, run_segment
 from fitness.stress import jitter_bars
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evolution.pool.entry import Binding
     from evolution.pool.proof import Proof
     from evolution.pool.readings import ValidationReads
-    from evolution.pool.segment import Runner, Segment, SegmentFailure
+    from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure
     from evolution.trial import Trial
     from runtime.kernel.report import RunConfig
     from runtime.market import Bars, Cell, DataSet
@@ -56,10 +56,12 @@ class CandidateBench:
     trials: TrialCensus
     workers: int = 1
     """Versions that run at the same time."""
+    _fast_runs: list[BenchRun] = field(default_factory=list, init=False, repr=False, compare=False)
+    """The one fast run on train, once it was made."""
 
     def base(self) -> Measured | SegmentFailure:
         """As the search ran it."""
-        return measure_segment(self.runner, self._source, self.dataset.bars, self.dataset.train_cells(), self.config)
+        return measure_run(self._fast(), expected=len(self.dataset.train_cells()))
 
     def census(self) -> Census:
         """Over the scored bars of train."""
@@ -91,7 +93,9 @@ class CandidateBench:
 
     def proof(self) -> Proof | SegmentFailure:
         """On the train cells."""
-        return prove_trial(self.trial, self.runner, self.dataset.bars, self.dataset.train_cells(), self.config)
+        cells = self.dataset.train_cells()
+        proof = self.runner.prove(self._source, self.dataset.bars, cells, self.config)
+        return compare_runs(self.trial, self._fast(), proof, cells=len(cells))
 
     def permit(self) -> ReadPermit:
         """From the ledger of validation reads."""
@@ -106,6 +110,13 @@ class CandidateBench:
         cells = self.dataset.validation_cells()
         found = prove_segment(self.runner, candidate.source, self.dataset.bars, cells, self.config)
         return self.reads.record(candidate, intervals, self.binding, found)
+
+    def _fast(self) -> BenchRun:
+        """On the train cells, as the search ran it: evidence and proof run are held against the same one."""
+        if not self._fast_runs:
+            cells = self.dataset.train_cells()
+            self._fast_runs.append(self.runner.run(self._source, self.dataset.bars, cells, self.config))
+        return self._fast_runs[0]
 
     @property
     def _source(self) -> StrategySource:

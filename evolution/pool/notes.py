@@ -7,7 +7,7 @@ than a pool can wait for (minimum lengths).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from evolution.pool.segment import Measured
 from fitness import deflated_sharpe, minimum_backtest_years, minimum_track_record
 from fitness.evidence import hac_standard_error, market_alpha
 from fitness.multiplicity import haircut_sharpe
-from fitness.overfitting import overfitting_probability
+from fitness.overfitting import Overfitting, overfitting_probability
 from fitness.regimes import FEWEST_BARS, regime_slices
-from fitness.resampling import sharpe_interval, superior_ability
+from fitness.resampling import SpaPValues, sharpe_interval, superior_ability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,17 +35,35 @@ _ALARMING_PBO = 0.2
 _ENOUGH_SLICES = 2 / 3
 
 
-def evidence_notes(exhibits: Exhibits, trials: NDArray[np.float64]) -> tuple[EvidenceNote, ...]:
+class NightLuck(NamedTuple):
+    """How much of a night's best may be luck: the same for every candidate of it."""
+
+    overfitting: Overfitting | None
+    superior: SpaPValues | None
+
+
+def night_luck(trials: NDArray[np.float64]) -> NightLuck:
+    """What the trials of one night say together.
+
+    Args:
+        trials: active returns of its distinct trials, shape ``(bars, trials)``.
+    """
+    if not trials.size:
+        return NightLuck(None, None)
+    return NightLuck(overfitting_probability(trials), superior_ability(trials, np.random.default_rng(_SEED)))
+
+
+def evidence_notes(exhibits: Exhibits, luck: NightLuck) -> tuple[EvidenceNote, ...]:
     """The notes on a candidate that was admitted.
 
     Args:
         exhibits: what admission saw.
-        trials: active returns of the distinct trials of its night, shape ``(bars, trials)``.
+        luck: of its night.
     """
     base = exhibits.base
     if not isinstance(base, Measured) or base.sample is None:
         return ()
-    notes = [*_precision(base), *_search(base, exhibits.census, trials), *_shape(base)]
+    notes = [*_precision(base), *_search(base, exhibits.census), *_night(luck), *_shape(base)]
     for name, what, variants in (
         ("worst-neighbour", "its neighbours", exhibits.neighbours),
         ("worst-jitter", "its runs on shaken bars", exhibits.jitter),
@@ -89,7 +107,7 @@ def _precision(base: Measured) -> Iterator[EvidenceNote]:
         )
 
 
-def _search(base: Measured, census: Census | None, trials: NDArray[np.float64]) -> Iterator[EvidenceNote]:
+def _search(base: Measured, census: Census | None) -> Iterator[EvidenceNote]:
     sample = base.sample
     assert sample is not None  # the caller looked
     if census is not None:
@@ -120,7 +138,10 @@ def _search(base: Measured, census: Census | None, trials: NDArray[np.float64]) 
             f"years below which the best of so many skill-less trials looks as good: {{:.1f}}; train has {years:.1f}",
             alarm=needed > years,
         )
-    overfitting = overfitting_probability(trials) if trials.size else None
+
+
+def _night(luck: NightLuck) -> Iterator[EvidenceNote]:
+    overfitting, superior = luck
     if overfitting is not None:
         yield _note(
             "overfitting",
@@ -128,13 +149,12 @@ def _search(base: Measured, census: Census | None, trials: NDArray[np.float64]) 
             f"probability of backtest overfitting over the night's trials: {{:.2f}} (loss {overfitting.loss:.2f})",
             alarm=overfitting.probability > _ALARMING_PBO,
         )
-    luck = superior_ability(trials, np.random.default_rng(_SEED)) if trials.size else None
-    if luck is not None:
+    if superior is not None:
         yield _note(
             "superior-ability",
-            luck.consistent,
-            f"p-value of the night's best trial by Hansen's test: {{:.3f}} (Reality Check {luck.upper:.3f})",
-            alarm=luck.consistent > 0.05,
+            superior.consistent,
+            f"p-value of the night's best trial by Hansen's test: {{:.3f}} (Reality Check {superior.upper:.3f})",
+            alarm=superior.consistent > 0.05,
         )
 
 

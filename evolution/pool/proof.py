@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.evaluate import BenchCell
-    from evolution.pool.segment import Runner
+    from evolution.pool.segment import BenchRun
     from evolution.trial import Trial
     from fitness import Metrics
-    from runtime.kernel import RunConfig, RunReport
-    from runtime.market import Bars, Cell
+    from runtime.kernel import RunReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +35,17 @@ class Proof:
     """Where the first difference is, as a clause; empty without one."""
 
 
-def prove_trial(
-    trial: Trial, runner: Runner, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
-) -> Proof | SegmentFailure:
-    """Run a trial's source both ways on the cells of the search, and compare.
+def compare_runs(trial: Trial, fast: BenchRun, proof: BenchRun, *, cells: int) -> Proof | SegmentFailure:
+    """Hold a trial's two runs on the cells of the search against each other and against what is stored.
 
     Args:
         trial: as the search stored it.
-        runner: runs its source.
-        bars: by symbol.
-        cells: those of the search, in its order.
-        config: that of the search.
+        fast: a fresh run of its source, made as the search made its own.
+        proof: a proof run of it on the same cells, in the same order.
+        cells: how many.
     """
-    source = trial.candidate.source
-    fast, proof = runner.run(source, bars, cells, config), runner.prove(source, bars, cells, config)
     for run in (fast, proof):
-        failure = failure_of_run(run, expected=len(cells))
+        failure = failure_of_run(run, expected=cells)
         if failure is not None:
             return failure
     stored = _stored(trial)

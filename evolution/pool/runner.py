@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class CageRunner:
     """A ``Runner`` over an open cage that was loaded with the bars it will be asked to run on."""
 
-    cage: Cage
+    cage: Cage | None
+    """None where only proof runs are made."""
     proof_cage: Cage
     """From ``gates.open_proof_cage``: holds no bars."""
     limits: CageLimits = field(default_factory=CageLimits)
@@ -33,9 +34,15 @@ class CageRunner:
     def run(
         self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
     ) -> BenchRun:
-        """Gates one to three, then all cells in one caged child."""
+        """Gates one to three, then all cells in one caged child.
+
+        Raises:
+            RuntimeError: it was opened without bars, for proof runs only.
+        """
         from evolution.evaluate import CageEvaluator  # noqa: PLC0415 - see ``_bench``
 
+        if self.cage is None:
+            raise RuntimeError("this runner was opened without bars, for proof runs only")
         bench = self._bench(bars, cells, config)
         evaluator = CageEvaluator(cage=self.cage, bench=bench, limits=self.limits)
         return BenchRun(cells=bench.cells, evaluation=evaluator.evaluate(source))
@@ -66,10 +73,10 @@ class CageRunner:
 def open_runner(
     bars: Mapping[str, Bars], *, mode: CageMode = CageMode.FULL, limits: CageLimits | None = None
 ) -> Iterator[CageRunner]:
-    """A runner with both its cages, closed at the end.
+    """A runner with its cages, closed at the end.
 
     Args:
-        bars: for fast runs; proof runs take theirs from the caller.
+        bars: for fast runs; with none there is only the cage for proof runs, which take theirs from the caller.
         mode: of both cages.
         limits: of each child.
 
@@ -80,5 +87,7 @@ def open_runner(
     # Whoever lists the pool should not wait for the gates.
     from gates import open_gate_cage, open_proof_cage  # noqa: PLC0415 - see above
 
-    with open_gate_cage(bars, mode=mode) as cage, open_proof_cage(mode=mode) as proof_cage:
+    with ExitStack() as stack:
+        cage = stack.enter_context(open_gate_cage(bars, mode=mode)) if bars else None
+        proof_cage = stack.enter_context(open_proof_cage(mode=mode))
         yield CageRunner(cage=cage, proof_cage=proof_cage, limits=limits or CageLimits())

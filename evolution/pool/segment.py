@@ -109,18 +109,23 @@ def measure_segment(
     runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
 ) -> Measured | SegmentFailure:
     """Run a source on a segment, measure it, and keep its returns."""
-    return _measured_or_failed(runner.run(source, bars, cells, config), expected=len(cells))
+    return measure_run(runner.run(source, bars, cells, config), expected=len(cells))
 
 
 def prove_segment(
     runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
 ) -> Segment:
     """``run_segment`` with proof runs: the figures rest on nothing that the source's process says of itself."""
-    found = _measured_or_failed(runner.prove(source, bars, cells, config), expected=len(cells))
+    found = measure_run(runner.prove(source, bars, cells, config), expected=len(cells))
     return found.figures if isinstance(found, Measured) else found
 
 
-def _measured_or_failed(run: BenchRun, *, expected: int) -> Measured | SegmentFailure:
+def measure_run(run: BenchRun, *, expected: int) -> Measured | SegmentFailure:
+    """Measure a run over so many cells, or say why it cannot be measured.
+
+    Raises:
+        ValueError: the runner gave other reports than were asked for.
+    """
     failure = failure_of_run(run, expected=expected)
     return _measured(run) if failure is None else failure
 

@@ -6,6 +6,7 @@ DecisionError     (``evolution.pool.decisions``) a decision without a person or 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from evolution.pool.bench import CandidateBench
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
 from evolution.pool.looks import LookPolicy, looks_left, read_looks
-from evolution.pool.notes import evidence_notes
+from evolution.pool.notes import NightLuck, evidence_notes, night_luck
 from evolution.pool.people import NoAuthority, People, authorise, keys_of
 from evolution.pool.promotion import PromotionRefused
 from evolution.pool.readings import ValidationReads
@@ -108,6 +109,7 @@ class Pool:
         self._now = now
         self._ledger = TrialLedger(engine, now=now)
         self._census = TrialCensus(engine)
+        self._luck: tuple[bytes, NightLuck] | None = None
 
     @property
     def people(self) -> People:
@@ -226,8 +228,16 @@ class Pool:
         if not is_admitted(card):
             self._refuse(trial, card)
             return NotAdmitted(card=card)
-        notes = evidence_notes(exhibits, self._census.matrix(trial.candidate.run_id))
+        notes = evidence_notes(exhibits, self._luck_of(trial.candidate.run_id))
         return self._enter(trial, replace(card, notes=notes), binding)
+
+    def _luck_of(self, run_id: str) -> NightLuck:
+        """Made once for all entries of a night, and again when it has grown since."""
+        trials = self._census.matrix(run_id)
+        digest = hashlib.sha256(trials.tobytes()).digest()
+        if self._luck is None or self._luck[0] != digest:
+            self._luck = (digest, night_luck(trials))
+        return self._luck[1]
 
     def _checked(self, trial: Trial, dataset: DataSet) -> tuple[RunRecord, Scorecard]:
         candidate = trial.candidate

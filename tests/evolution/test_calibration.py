@@ -11,7 +11,6 @@ from evolution.calibration import (
     FinalistRecord,
     NightRecord,
     attrition,
-    ideal_power,
     is_promoted,
     promotes_by_score,
     rate,
@@ -101,8 +100,3 @@ def test_the_seed_score_alone_promotes_whatever_beats_buy_and_hold():
     ]
     assert rate_of(nights, is_promoted).hits == 1
     assert rate_of(nights, promotes_by_score).hits == 2
-
-
-def test_the_power_of_a_rule_that_is_known_beforehand():
-    """The facts: an active Sharpe ratio of 1.4 over three years at 5% is found with 78%."""
-    assert ideal_power(1.4, 3, 0.05) == pytest.approx(0.78, abs=0.005)

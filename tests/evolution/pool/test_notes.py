@@ -9,7 +9,7 @@ import pytest
 
 from evolution.census import Census
 from evolution.pool.admission import Exhibits, Variants
-from evolution.pool.notes import evidence_notes
+from evolution.pool.notes import evidence_notes, night_luck
 from evolution.pool.segment import Measured, SegmentFailure, SegmentFigures
 from evolution.record import PooledRun
 from fitness import StampedReturns, sharpe_sample
@@ -56,7 +56,7 @@ def make_exhibits(house, edge=0.0008):
 
 
 def named(exhibits, trials):
-    return {note.name: note for note in evidence_notes(exhibits, trials)}
+    return {note.name: note for note in evidence_notes(exhibits, night_luck(trials))}
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_card_holds_all_of_the_evidence_and_reads_the_same_twice(house, night)
         "worst-neighbour",
         "worst-jitter",
     ]
-    assert evidence_notes(exhibits, night) == tuple(notes.values())
+    assert evidence_notes(exhibits, night_luck(night)) == tuple(notes.values())
     assert all(np.isfinite(note.figure) for note in notes.values())
 
 
@@ -126,8 +126,8 @@ def test_a_cliff_beside_the_strategy_is_shown(house, night):
 def test_without_a_run_or_trials_there_is_less_to_say(house):
     exhibits = make_exhibits(house)
     failed = replace(exhibits, base=SegmentFailure(reason="killed", is_repeatable=False))
-    assert evidence_notes(failed, np.empty((0, 0))) == ()
-    alone = {note.name for note in evidence_notes(replace(exhibits, census=None), np.empty((0, 0)))}
+    assert evidence_notes(failed, night_luck(np.empty((0, 0)))) == ()
+    alone = {note.name for note in evidence_notes(replace(exhibits, census=None), night_luck(np.empty((0, 0))))}
     assert {"overfitting", "superior-ability", "trials"}.isdisjoint(alone)
 
 
