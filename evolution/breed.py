@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.candidate import Candidate, Provenance
+from evolution.candidate import Candidate, Provenance, derived_seed
 from evolution.operators import NoVariation, canonical_hash, vary
-from evolution.search import ProposalKind, derived_seed
+from evolution.search import ProposalKind
 from evolution.trial import Trial, TrialOutcome
 from runtime.source import StrategySource
 

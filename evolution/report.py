@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evolution.llm.spending import Spending, spending_lines
+from evolution.niches import niche_of
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
-from evolution.search import niche_of
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
 from evolution.trial import TrialOutcome
 

@@ -11,22 +11,21 @@ generation (``replay``), after which ``ask`` gives exactly what was still missin
 
 from __future__ import annotations
 
-import hashlib
 import random
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING
 
 from evolution.archive import Archive
-from evolution.candidate import candidate_id
+from evolution.candidate import candidate_id, derived_seed
 from evolution.islands import pass_on, places_of
+from evolution.niches import niche_of
 from evolution.selection import Boxes, Entrant, hypervolume, pareto_front, select, tournament
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evolution.trial import Trial
-    from fitness.card import Scorecard
 
 
 # Migration draws from a stream of its own; indices of places never come near.
@@ -411,16 +410,6 @@ class Search:
         )
 
 
-def derived_seed(*parts: int) -> int:
-    """A 63-bit seed that follows from its parts and from nothing else, on every platform and Python version.
-
-    >>> derived_seed(7, 0, 3)
-    7001471162392531110
-    """
-    digest = hashlib.sha256("/".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
-
-
 def as_entrant(trial: Trial) -> Entrant:
     """What selection needs to know of a trial that has objectives.
 
@@ -437,18 +426,6 @@ def as_entrant(trial: Trial) -> Entrant:
         behaviour=trial.behaviour,
         niche=niche_of(card),
     )
-
-
-def niche_of(card: Scorecard) -> str:
-    """Label shared by near-copies: the same round trips and, to a percent, the same exposure in every cell.
-
-    A stand-in for correlated returns that needs nothing but the scorecard: children that only differ in a constant that hardly
-    matters trade at the same times.
-    """
-    cells = sorted(
-        (cell.fold, cell.symbol, cell.metrics.trades, round(cell.metrics.exposure, 2)) for cell in card.cells
-    )
-    return hashlib.sha256(repr(cells).encode()).hexdigest()
 
 
 def _kind(*, is_crossover: bool, uses_model: bool) -> ProposalKind:

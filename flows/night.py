@@ -15,11 +15,11 @@ from evolution.evaluate import CageEvaluator, recalled_trial, run_trial
 from evolution.heritage import compare
 from evolution.llm.breeder import Outage
 from evolution.llm.team import FALLBACK
+from evolution.niches import niche_of
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal
 from evolution.report import run_summary
 from evolution.resume import summary_of, take_up
-from evolution.search import niche_of
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome

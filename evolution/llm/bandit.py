@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from evolution.candidate import derived_seed
 from evolution.llm.background import score_of
-from evolution.search import derived_seed
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren
-from evolution.candidate import Candidate, Provenance
+from evolution.candidate import Candidate, Provenance, derived_seed
 from evolution.llm.advice import way_out
 from evolution.llm.background import NO_BACKGROUND
 from evolution.llm.book import NO_BOOK
@@ -29,7 +29,6 @@ from evolution.llm.parse import Answer, Flaw, Unreadable
 from evolution.llm.prompt import Manner
 from evolution.llm.question import LlmRequest
 from evolution.operators import canonical_hash
-from evolution.search import derived_seed
 from gates.findings import Rejected
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.search import ProposalKind, Search, SearchEnd, SearchPlan, as_entrant, niche_of
+from evolution.niches import niche_of
+from evolution.search import ProposalKind, Search, SearchEnd, SearchPlan, as_entrant
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from gates.findings import Finding

@@ -72,6 +72,8 @@ def test_a_run_document_has_its_facts_its_funnel_and_its_trials(house):
         "rejected": 0,
         "killed": 0,
         "failed": 0,
+        "duplicate": 0,
+        "stopped": 0,
         "vetoed": 0,
         "scored": 1,
         "rejected_by_gate": {"1": 0, "2": 0, "3": 0},
