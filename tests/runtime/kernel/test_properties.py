@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from worlds import make_bars, planned, wild_world
 
-from runtime.kernel import LocalHost, RunConfig, RunLimits, Session, run_strategy
+from runtime.kernel import LocalHost, RunConfig, RunLimits, Session, decode_report, encode_report, run_strategy
 
 seeds = st.integers(0, 2**63)
 
@@ -113,3 +113,17 @@ def test_bars_before_the_first_tradable_one_change_no_fill(seed):
     assert there.first_tradable_bar == config.start + 10
     assert [fill[1:] for fill in here.fills] == [fill[1:] for fill in there.fills]
     assert here.equity[1:].tolist() == pytest.approx(there.equity[11:].tolist(), rel=0, abs=0)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(seed=seeds)
+def test_what_a_child_asked_for_gives_the_same_books_when_it_is_done_again(seed):
+    """The audit makes every figure anew from the requests; it comes to the child's own books, trade by trade."""
+    rows, plan, instrument, config = wild_world(seed)
+    bars = make_bars(rows, instrument)
+    report = run_strategy(planned(plan), bars, config)
+    again = decode_report(encode_report(report), bars, config)
+    assert again.fills == report.fills
+    assert again.trades == report.trades
+    assert again.refused == report.refused
+    assert again.equity.tolist() == report.equity.tolist()
