@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -26,6 +27,20 @@ calibrate: $(VENV)/.dev
 bench-cage: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_cage.py $(ARGS)
 
+# The kernel beside other engines, each in a virtual environment of its own under $(PEERS) (see benchmarks/requirements-peers.txt).
+bench-kernel: $(VENV)/.dev $(PEERS)/.done
+	@$(BIN)/python benchmarks/bench_kernel.py --peers $(PEERS) $(ARGS)
+
+$(PEERS)/.done: benchmarks/requirements-peers.txt
+	@echo "Installing the engines to compare with into $(PEERS) (once, a few minutes)"
+	@rm -rf $(PEERS) && mkdir $(PEERS)
+	@grep -v '^#' $< | while IFS= read -r line; do \
+	  name=$${line%%=*}; \
+	  test -d $(PEERS)/$$name || $(PYTHON) -m venv $(PEERS)/$$name || exit 3; \
+	  $(PEERS)/$$name/bin/python -m pip install --quiet --disable-pip-version-check numpy pandas "$$line" >>$(PEERS)/$$name.log 2>&1 || true; \
+	done
+	@touch $@
+
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -45,4 +60,4 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@ $(VENV)/.app
 
 clean:
-	rm -rf $(VENV) build *.egg-info
+	rm -rf $(VENV) $(PEERS) build *.egg-info

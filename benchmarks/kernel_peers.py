@@ -5,12 +5,20 @@ at a bar's close, filled at the next open, 10 bps a side, whole units, sized at 
 covered. A function gets the market, does what its engine wants done once per data set, and gives a run: a call that
 makes one complete backtest from the prepared data and returns the final equity.
 
-The engines are installed in a virtual environment of their own (``requirements-peers.txt``) and only ever run beside
-ours: nothing of the product imports or ships them, and their licences differ.
+The engines are installed in virtual environments of their own (``requirements-peers.txt``) and only ever run beside
+ours, each in a process of its own: nothing of the product imports or ships them, and their licences differ.
+
+    python benchmarks/kernel_peers.py ENGINE BARS     one run for each line on stdin, one JSON object on stdout for each
+    python benchmarks/kernel_peers.py memory BARS     one run of ours; its peak resident memory
 """
 
 from __future__ import annotations
 
+import json
+import resource
+import sys
+import time
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -352,6 +360,7 @@ def nautilus_trader(market: Market) -> Run:
     return run
 
 
+OURS = "trigate"
 PEERS: Mapping[str, Callable[[Market], Run]] = {
     "backtesting": backtesting_py,
     "backtrader": backtrader,
@@ -359,3 +368,38 @@ PEERS: Mapping[str, Callable[[Market], Run]] = {
     "vectorbt": vectorbt,
 }
 """By the name of the distribution."""
+
+
+# A process of its own -----------------------------------------------------------------------------------------------
+
+
+def tell(**fields: object) -> None:
+    """One line for the process that asked."""
+    sys.__stdout__.write(json.dumps(fields) + "\n")  # type: ignore[union-attr]  # it is there
+    sys.__stdout__.flush()  # type: ignore[union-attr]  # same
+
+
+def serve(name: str, bars: int) -> None:
+    """Prepare an engine, run it once (compilers and caches warm up), then run it for every line that comes."""
+    sys.stdout = sys.stderr  # engines print
+    warnings.simplefilter("ignore")
+    run = {OURS: trigate, **PEERS}[name](random_walk(bars))
+    run()
+    tell(ready=True)
+    for _ in sys.stdin:
+        start = time.process_time()
+        equity = run()
+        tell(cpu_s=time.process_time() - start, equity=equity)
+
+
+def peak(bars: int) -> None:
+    """The most memory that one run of ours held, columns, rows and result included."""
+    equity = trigate(random_walk(bars))()
+    tell(peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, equity=equity)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "memory":
+        peak(int(sys.argv[2]))
+    else:
+        serve(sys.argv[1], int(sys.argv[2]))

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Side(Enum):
@@ -132,9 +132,48 @@ class Timeframe:
         raise AssertionError(self.seconds)
 
 
+class Range(NamedTuple):
+    """What a number may be, and how that is said."""
+
+    words: str
+    low: float
+    high: float = 1e15
+    """Beyond this notionals overflow; no market has such numbers."""
+    open_below: bool = False
+    """Whether ``low`` itself is left out."""
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies in the range; NaN lies in none."""
+        return self.low <= value <= self.high and not (self.open_below and value == self.low)
+
+
+ABOVE_ZERO = Range("a number above 0", 0.0, open_below=True)
+ZERO_OR_MORE = Range("0 or more", 0.0)
+FRACTION = Range("a fraction above 0 and at most 1", 0.0, 1.0, open_below=True)
+
+
+def check_number(what: str, value: Any, allowed: Range) -> None:
+    """Refuse what is no plain finite number of the range.
+
+    >>> check_number("lot", -1.0, ABOVE_ZERO)
+    Traceback (most recent call last):
+    ...
+    ValueError: lot = -1.0 must be a number above 0
+
+    Raises:
+        ValueError: one sentence that names the thing, the value and the rule.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not allowed.holds(value):
+        raise ValueError(f"{what} = {value!r} must be {allowed.words}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instrument:
-    """What is traded and the rules of its venue."""
+    """What is traded and the rules of its venue.
+
+    Raises:
+        ValueError: a value that no venue can have; one sentence with the way out.
+    """
 
     symbol: str
     """The name a strategy may see; masked during a search."""
@@ -152,3 +191,30 @@ class Instrument:
     """Share of the notional below which a margin position is closed; None switches the rule off."""
     borrow_bps_per_year: float = 0.0
     """Fee on the notional of a short position, per year."""
+
+    def __post_init__(self) -> None:
+        symbol: object = self.symbol
+        if not isinstance(symbol, str) or not symbol:
+            raise ValueError(f"instrument symbol = {symbol!r} must be a name")
+        for name, allowed in _INSTRUMENT_RANGES.items():
+            value = getattr(self, name)
+            if value is not None or name not in _INSTRUMENT_OPTIONS:
+                check_number(f"{name} of instrument {self.symbol}", value, allowed)
+        keep = self.maintenance_margin
+        if keep is not None and keep > self.initial_margin:
+            raise ValueError(
+                f"maintenance_margin = {keep!r} of instrument {self.symbol} is above its initial_margin of "
+                f"{self.initial_margin!r}, so that every position would be closed as it opens; lower the first or raise the second"
+            )
+
+
+_INSTRUMENT_RANGES = {
+    "bars_per_year": ABOVE_ZERO,
+    "lot": ABOVE_ZERO,
+    "tick": ABOVE_ZERO,
+    "min_notional": ZERO_OR_MORE,
+    "initial_margin": FRACTION,
+    "maintenance_margin": FRACTION,
+    "borrow_bps_per_year": ZERO_OR_MORE,
+}
+_INSTRUMENT_OPTIONS = {"lot", "tick", "maintenance_margin"}

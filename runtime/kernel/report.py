@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from runtime.model import ABOVE_ZERO, ZERO_OR_MORE, Range, check_number
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -37,6 +39,20 @@ class Costs:
     slippage_bps: float = 0.0
     """Adverse, on market and stop fills only."""
 
+    def __post_init__(self) -> None:
+        for name, allowed in _COST_RANGES.items():
+            check_number(f"cost {name}", getattr(self, name), allowed)
+
+
+# At 10,000 bps the whole notional is gone: nothing could be sized, and a sale would bring nothing.
+_LESS_THAN_ALL = Range("0 or more and below 10000, which is all of the notional", 0.0, 9_999.999)
+_COST_RANGES = {
+    "fee_bps": _LESS_THAN_ALL,
+    "fee_per_unit": ZERO_OR_MORE,
+    "fee_minimum": ZERO_OR_MORE,
+    "slippage_bps": _LESS_THAN_ALL,
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
@@ -50,6 +66,22 @@ class RunConfig:
     """First row that may be traded, counted from 0; the rows before it only feed indicators and history."""
     decision_delay: int = 0
     """Bars by which every order is delayed; 1 is the delay stress, 0 is normal."""
+
+    def __post_init__(self) -> None:
+        check_number("starting cash", self.cash, ABOVE_ZERO)
+        for name in ("start", "decision_delay"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ValueError(f"{name} = {value!r} must be a whole number of bars, 0 or more")
+        account: object = self.account
+        if not isinstance(account, AccountKind):
+            kinds = ", ".join(f"AccountKind.{kind.name}" for kind in AccountKind)
+            raise ValueError(f"account = {account!r} must be one of {kinds}")  # noqa: TRY004 - a value of a user's
+        if self.costs.fee_minimum >= self.cash:
+            raise ValueError(
+                f"the minimum fee of {self.costs.fee_minimum:g} takes all of the starting cash of {self.cash:g}, so that "
+                f"nothing can be bought; lower the fee or raise the cash"
+            )
 
 
 class RunEnd(Enum):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime, timedelta
 
@@ -64,3 +66,41 @@ def test_values_are_frozen():
 
 def test_an_order_is_a_market_order_unless_it_says_otherwise():
     assert Order(side=Side.SELL).type is OrderType.MARKET
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("symbol", "", "instrument symbol = '' must be a name"),
+        ("bars_per_year", 0, "bars_per_year of instrument X = 0 must be a number above 0"),
+        ("bars_per_year", math.nan, "bars_per_year of instrument X = nan must be a number above 0"),
+        ("bars_per_year", math.inf, "bars_per_year of instrument X = inf must be a number above 0"),
+        ("bars_per_year", None, "bars_per_year of instrument X = None must be a number above 0"),
+        ("lot", 0.0, "lot of instrument X = 0.0 must be a number above 0"),
+        ("lot", -1.0, "lot of instrument X = -1.0 must be a number above 0"),
+        ("lot", "1", "lot of instrument X = '1' must be a number above 0"),
+        ("lot", True, "lot of instrument X = True must be a number above 0"),
+        ("lot", 10**400, "must be a number above 0"),
+        ("tick", math.nan, "tick of instrument X = nan must be a number above 0"),
+        ("min_notional", -0.01, "min_notional of instrument X = -0.01 must be 0 or more"),
+        ("initial_margin", 0.0, "initial_margin of instrument X = 0.0 must be a fraction above 0 and at most 1"),
+        ("initial_margin", 1.5, "initial_margin of instrument X = 1.5 must be a fraction above 0 and at most 1"),
+        (
+            "maintenance_margin",
+            0.0,
+            "maintenance_margin of instrument X = 0.0 must be a fraction above 0 and at most 1",
+        ),
+        ("maintenance_margin", 0.6, "is above its initial_margin of 0.5, so that every position would be closed"),
+        ("borrow_bps_per_year", -1.0, "borrow_bps_per_year of instrument X = -1.0 must be 0 or more"),
+        ("borrow_bps_per_year", math.nan, "borrow_bps_per_year of instrument X = nan must be 0 or more"),
+    ],
+)
+def test_an_instrument_that_no_venue_has_is_refused_in_one_sentence(field, value, words):
+    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+        Instrument(**{"symbol": "X", "bars_per_year": 252.0, field: value})
+    assert "\n" not in str(caught.value)
+
+
+def test_whole_numbers_and_limits_of_an_instrument_are_fine():
+    instrument = Instrument(symbol="X", bars_per_year=252, lot=1, tick=1e-8, initial_margin=1, maintenance_margin=1.0)
+    assert instrument.lot == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from runtime.kernel import Costs, RunConfig, run_strategy
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
 from runtime.strategy import Strategy
+
+sys.path.append(str(Path(__file__).parent))  # for the reference engine, the worlds and the invariants beside it
 
 INSTRUMENT = Instrument(symbol="X", bars_per_year=252)
 FREE = Costs(fee_bps=0.0)
@@ -39,6 +43,14 @@ def _scripted(plan):
                 action(self)
 
     return Scripted
+
+
+@pytest.fixture(autouse=True)
+def _asserting_kernel(monkeypatch):
+    """Every test of the kernel runs with the invariants asserted inside it."""
+    from invariants import assert_inside
+
+    assert_inside(monkeypatch)
 
 
 @pytest.fixture

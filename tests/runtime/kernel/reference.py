@@ -120,7 +120,8 @@ class Reference:
     # The loop ---------------------------------------------------------------------------------------------------
 
     def run(self):
-        for self.row, bar in enumerate(self.rows):
+        for row, bar in enumerate(self.rows):
+            self.row = row
             self.open, self.high, self.low, self.close = bar
             if self.ruined_row is None and self.row >= self.config.start:
                 self.one_bar()
