@@ -84,6 +84,8 @@ class Night:
     """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
+    note: str | None = None
+    """What to keep beside how the run ended; None keeps what it was started with."""
     _bred: dict[str, Proposal | Candidate] = field(default_factory=dict)
     """What the generation in progress has to try: candidates, and proposals that a model is to fill."""
     _hashes: dict[str, str] = field(default_factory=dict)
@@ -99,6 +101,20 @@ class Night:
             if trial.outcome is not TrialOutcome.BARREN:
                 self._remember(trial.candidate)
         self.search.replay(trials)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further generation is to come: the plan is done, or the run that this one repeats ended here."""
+        number = self.search.generation
+        ended_here = bool(self.replayed) and not any(
+            trial.candidate.generation == number for trial in self.replayed.values()
+        )
+        return self.search.end is not None or ended_here
+
+    def end_early(self, why: str) -> None:
+        """Keep, beside how the run ended, why there are no more generations."""
+        self.note = f"{why}, after {self.search.generation} of {self.order.generations} generations"
+        self.watch.say(self.note)
 
     def breed(self) -> tuple[str, ...]:
         """Fill the places of the next generation that need no model; the ids that are to be tried, in order.

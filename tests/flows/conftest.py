@@ -136,7 +136,7 @@ def _free_ports(count):
 
 
 def _wait_for(url, process):
-    for _ in range(1800):
+    for _ in range(9_000):
         assert process.poll() is None, "the server ended while it started"
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=2):
