@@ -42,3 +42,6 @@ def test_the_nightly_deployment_is_accepted_with_its_schedule(tmp_path, prefect_
     assert set(deployment["parameters"]) == {"night"}
     assert deployment["parameters"]["night"]["deadline_minutes"] == 360
     assert deployment["enforce_parameter_schema"]
+    with urllib.request.urlopen(f"{prefect_url}/deployments/name/rescore/rescore", timeout=60) as answer:
+        deployment = json.load(answer)
+    assert (deployment["entrypoint"], deployment["parameters"]) == ("flows.rescore.rescore", {})
