@@ -9,7 +9,6 @@ can reach the port. Started by ``flows.commands.up`` as ``python -m flows.statio
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
@@ -193,21 +192,30 @@ class _Watch:
         self._tell(worker_pid=self._worker.pid)
 
     def _stop(self) -> None:
-        """The worker first: its flows say goodbye to the server."""
+        """The worker and its flows first: they write down where they are, and say goodbye to the server."""
         for process in (self._worker, self._server):
             if process is None:
                 continue
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_GOODBYE_S)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _signal_all(process, signal.SIGTERM)
+            until = time.monotonic() + _GOODBYE_S
+            while _signal_all(process, 0) and time.monotonic() < until:
+                process.poll()  # what has ended is still there until somebody asks
+                time.sleep(0.1)
+            _signal_all(process, signal.SIGKILL)
             process.wait()
 
     def _tell(self, **changes: Any) -> None:
         self._station = replace(self._station, **changes)
         write_state(self._home, self._station)
+
+
+def _signal_all(leader: subprocess.Popen[bytes], number: int) -> bool:
+    """Reach a process and all that it started; False when nobody is left."""
+    try:
+        os.killpg(leader.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def start(home: Path, port: int) -> subprocess.Popen[bytes]:

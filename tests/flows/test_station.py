@@ -164,10 +164,14 @@ def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(trigate, tmp_
         deployment = _closed_doors(api)
         _fires(trigate, api, deployment, tmp_path)
         _comes_back(trigate, api)
+        _works(trigate, api, deployment)
     finally:
         ended = trigate.run("down", timeout=PATIENCE_S)
     assert (ended.code, ended.out) == (0, "ended; what was stored stays stored\n"), ended.err
     assert standing.find(trigate.home) is None
+    # The run that was under way had time to write down where it was.
+    newest = trigate.run("runs", "list", "--json").document[0]
+    assert (newest["status"], newest["resume"]) == ("interrupted", f"trigate evolve --resume {newest['id']}")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
@@ -246,3 +250,16 @@ def _comes_back(trigate, api):
     assert "answers" in document["server"]
     assert document["worker"] == "up"
     assert document["restarts"] == 2
+
+
+def _works(trigate, api, deployment):
+    """A long run, under way when the station is ended."""
+    night = {"data": "planted-edge", "generations": 500, "population": 4, "seed": 4}
+    status, said = api.call(f"deployments/{deployment['id']}/create_flow_run", {"parameters": {"night": night}})
+    assert status == 201, said
+
+    def is_under_way():
+        newest = trigate.run("runs", "list", "--json").document[0]
+        return newest["plan"]["generations"] == 500 and newest["trials"] > 4
+
+    wait_until(is_under_way, "the long run")
