@@ -63,6 +63,8 @@ class RunSummary:
     """Candidates that were considered for the pool and not admitted."""
     entries: tuple[PoolEntry, ...]
     """Pool entries that came from this run."""
+    known: tuple[str, ...] = ()
+    """Pool entries of other runs whose very source this run scored, too."""
     spending: Spending = field(default_factory=lambda: Spending(profiles=()))
     """What its calls to models used."""
     is_cut_short: bool = False
@@ -103,8 +105,20 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         refusals=refusals_by_check(refusals),
         refused=len({refusal.candidate_id for refusal in refusals}),
         entries=pool.list(run_id=record.id),
+        known=_known(pool, record, trials),
         spending=ledger.spending(record.id),
         is_cut_short=is_cut_short,
+    )
+
+
+def _known(pool: Pool, record: RunRecord, trials: Sequence[Trial]) -> tuple[str, ...]:
+    scored = {trial.candidate.source.sha256 for trial in trials if trial.outcome is TrialOutcome.SCORED}
+    return tuple(
+        entry.id
+        for entry in pool.list()
+        if entry.run_id != record.id
+        and entry.source.sha256 in scored
+        and entry.binding.dataset_sha256 == record.facts.dataset_sha256
     )
 
 
@@ -164,6 +178,9 @@ def verdict(summary: RunSummary) -> str:
     if summary.entries:
         count = len(summary.entries)
         return f"{count} new pool {'entry' if count == 1 else 'entries'} from {summary.funnel.total} candidates"
+    if summary.known:
+        names = ", ".join(summary.known[:5]) + (", ..." if len(summary.known) > 5 else "")
+        return f"no new pool entry: {len(summary.known)} of its candidates are in the pool already ({names})"
     if summary.refused:
         return f"nothing was good enough: {summary.refused} candidates were considered for the pool, none was admitted"
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]

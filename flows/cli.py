@@ -16,6 +16,7 @@ from flows.commands.people import app as people
 from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
+from flows.commands.station import down, up
 from flows.exits import guarded
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ app.command("report")(report)
 app.add_typer(pool, name="pool")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
+app.command("up")(up)
+app.command("down")(down)
 app.command("doctor")(doctor)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from prefect import flow
@@ -17,12 +19,15 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from evolution.report import render_markdown, verdict
 from evolution.trial import TrialOutcome
-from flows import artifacts
+from flows import artifacts, opening
 from flows.admission import admit_finalists
+from flows.clock import now
 from flows.control import run_control
+from flows.forms import ONE_NIGHT, NightForm
 from flows.night import NIGHTS, NightOutage
+from flows.problems import UsageProblem
 from flows.settings import home_folder, load_settings
-from flows.start import new_order, open_night
+from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
 from flows.watch import SilentWatch
 
@@ -59,55 +64,53 @@ def generation(run_id: str, number: int) -> State[str]:
     return Completed(name="Selected", message=", ".join(f"{count} {name}" for name, count in counts.items()))
 
 
-@flow(name="evolve", flow_run_name="evolve {data}", persist_result=False)
-def evolve(  # noqa: PLR0913, PLR0917 - the parameters are the form in the UI
-    data: str = "us-large-caps",
-    generations: int = 6,
-    population: int = 24,
-    seed: int | None = None,
-    profile: str | None = None,
-    run: str | None = None,
-) -> str:
+@flow(name="evolve", flow_run_name="evolve {night.data}", persist_result=False)
+def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
     """Evolve strategies on a data set and fill the pool.
 
     Args:
-        data: Name of a registered or built-in data set.
-        generations: Generations after which the run ends.
-        population: Candidates in each generation.
-        seed: Equal seeds give equal candidates, scores and pool; None draws one.
-        profile: Name of a model profile of the worker's ``trigate.toml``; None keeps to the offline operators.
-        run: A run that this process has open already; None opens one.
+        night: Names and sizes.
+        run: For the command line only: a run that this very process has open already.
     """
-    with _joined(run, data=data, generations=generations, population=population, seed=seed, profile=profile) as night:
-        progress = artifacts.open_progress(night.run_id)
-        while night.search.end is None and night.stop_reason() is None:
+    with _joined(night, run) as opened:
+        progress = artifacts.open_progress(opened.run_id)
+        while opened.search.end is None and opened.stop_reason() is None:
             # One runner per generation; workers differ from machine to machine, results do not.
             runner: Any = ThreadPoolTaskRunner(
-                max_workers=night.settings.worker_count()
+                max_workers=opened.settings.worker_count()
             )  # its generic is not spelled out upstream
-            generation.with_options(task_runner=runner)(night.run_id, night.search.generation)
-            artifacts.show_progress(progress, night.search.generation / night.order.generations)
-        night.conclude()
-        admit_finalists(night)
-        if night.order.control:
-            run_control(night)
-        summary = night.summary()
-        _emit("finished", night.run_id, verdict=verdict(summary), entries=[entry.id for entry in summary.entries])
+            generation.with_options(task_runner=runner)(opened.run_id, opened.search.generation)
+            artifacts.show_progress(progress, opened.search.generation / opened.order.generations)
+        opened.conclude()
+        admit_finalists(opened)
+        if opened.order.control:
+            run_control(opened)
+        summary = opened.summary()
+        _emit("finished", opened.run_id, verdict=verdict(summary), entries=[entry.id for entry in summary.entries])
         artifacts.publish_summary(render_markdown(summary))
-        return night.run_id
+        return opened.run_id
 
 
 @contextmanager
-def _joined(  # noqa: PLR0913 - the flow's parameters
-    run: str | None, *, data: str, generations: int, population: int, seed: int | None, profile: str | None
-) -> Iterator[Night]:
-    """The run that this process has open under that id; otherwise a new one."""
+def _joined(form: NightForm, run: str | None) -> Iterator[Night]:
+    """The run that this process has open under that id; otherwise a new one, or the one to go on with."""
     if run is not None:
+        if run not in NIGHTS:
+            raise UsageProblem(f"run {run!r} is not open in this process: leave it empty, and name it under resume")
         yield NIGHTS[run]
         return
     home = home_folder()
-    settings = load_settings(None, home, data=data, search__generations=generations, search__population=population)
-    with open_night(settings, home, SilentWatch(), new_order(settings, seed=seed, profile=profile)) as night:
+    settings = load_settings(
+        None, home, data=form.data, search__generations=form.generations, search__population=form.population
+    )
+    if form.resume is not None:
+        order = stored_order(opening.engine(home), form.resume)
+    else:
+        opening.named_set(form.data, home)  # a path from a form is never opened
+        order = new_order(settings, seed=form.seed, profile=form.profile)
+    if form.deadline_minutes is not None:
+        order = replace(order, until=now() + timedelta(minutes=form.deadline_minutes))
+    with open_night(settings, home, SilentWatch(), order) as night:
         yield night
 
 

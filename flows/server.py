@@ -26,14 +26,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flows import standing
 from flows.problems import EnvironmentProblem
 from flows.settings import require_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-START_TIMEOUT_S = 180.0
-"""The first start migrates a database: 10-20 s on a busy two-core machine, several times that on a loaded one."""
+START_TIMEOUT_S = 600.0
+"""The first start migrates a database: 10-20 s on a busy two-core machine; more than 180 s were seen on one with ten times too much to do."""
 
 _SECOND = "second-run-"
 
@@ -91,7 +92,7 @@ class PendingServer:
         """
         begun = time.monotonic()
         limit = START_TIMEOUT_S if self._process else 10.0
-        while not _is_healthy(self.api_url):
+        while not is_healthy(self.api_url):
             elapsed = time.monotonic() - begun
             if self._process is not None and self._process.poll() is not None:
                 raise EnvironmentProblem(
@@ -110,7 +111,7 @@ class PendingServer:
 
 
 def start_server(home: Path) -> PendingServer:
-    """Begin to use the server that ``PREFECT_API_URL`` names, or start one of our own under ``home``.
+    """Begin to use the server that ``PREFECT_API_URL`` names, else the one of ``trigate up``, else start one of our own under ``home``.
 
     Sets the environment that ``import prefect`` reads.
 
@@ -119,22 +120,39 @@ def start_server(home: Path) -> PendingServer:
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    prefect_home = _prefect_home(home)
+    prefect_home = prefect_folder(home)
     named = os.environ.get("PREFECT_API_URL")
     if named:
         return PendingServer(named.rstrip("/"), process=None, log=None)
+    kept = _station(home)
+    if kept is not None:
+        os.environ.update(kept)
+        return PendingServer(kept["PREFECT_API_URL"], process=None, log=None)
     folder = _exclusive_folder(prefect_home)
     port = _free_port()
     api_url = f"http://127.0.0.1:{port}/api"
     os.environ["PREFECT_API_URL"] = api_url
     log = folder / "server.log"
-    process = _launch(port, log, {"PREFECT_HOME": str(folder), "PREFECT_UI_API_URL": api_url, **_QUIET})
+    process = launch_server(port, log, {"PREFECT_HOME": str(folder), "PREFECT_UI_API_URL": api_url, **_QUIET})
     # Registered before prefect is imported, so it runs after prefect's own exit handlers have said goodbye to it.
     atexit.register(_stop, process)
     return PendingServer(api_url, process=process, log=log)
 
 
-def _prefect_home(home: Path) -> Path:
+def _station(home: Path) -> dict[str, str] | None:
+    """How to reach the server that ``trigate up`` keeps for this home; None when there is none."""
+    found = standing.find(home)
+    if found is None or found.phase is not standing.Phase.READY:
+        return None
+    return standing.client_environment(home, found.api_url)
+
+
+def prefect_folder(home: Path) -> Path:
+    """Prefect's home, made and writable.
+
+    Raises:
+        EnvironmentProblem: it is not.
+    """
     folder = Path(os.environ.get("PREFECT_HOME") or home / "prefect").expanduser()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -155,12 +173,12 @@ def _exclusive_folder(prefect_home: Path) -> Path:
     """
     with _alone(prefect_home):
         for left in prefect_home.glob(f"{_SECOND}*"):
-            if _lock(left) is not None:
+            if folder_lock(left) is not None:
                 shutil.rmtree(left, ignore_errors=True)
-        if _lock(prefect_home) is not None:
+        if folder_lock(prefect_home) is not None:
             return prefect_home
         folder = tempfile.TemporaryDirectory(prefix=_SECOND, dir=prefect_home, ignore_cleanup_errors=True)
-        _lock(Path(folder.name))
+        folder_lock(Path(folder.name))
     atexit.register(folder.cleanup)
     return Path(folder.name)
 
@@ -173,7 +191,7 @@ def _alone(prefect_home: Path) -> Iterator[None]:
         yield
 
 
-def _lock(folder: Path) -> int | None:
+def folder_lock(folder: Path) -> int | None:
     """Take a folder for this process; None when another one has it, or it is gone."""
     try:
         descriptor = os.open(folder / "server.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -187,14 +205,28 @@ def _lock(folder: Path) -> int | None:
     return descriptor
 
 
-def _launch(port: int, log: Path, extra: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | dict(extra)
-    command = [sys.executable, "-c", _DIE_WITH_PARENT, "-m", "prefect", "server", "start"]
-    options = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "WARNING"]
+def clean_environment() -> dict[str, str]:
+    """What a server may see of ours."""
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+
+
+def quiet() -> dict[str, str]:
+    """Settings under which Prefect reports to nobody, asks nobody, and leaves our terminal alone."""
+    return dict(_QUIET)
+
+
+def with_parent(*words: str) -> list[str]:
+    """A command of our interpreter that the kernel ends when the process that started it dies, however it dies."""
+    return [sys.executable, "-c", _DIE_WITH_PARENT, *words]
+
+
+def launch_server(port: int, log: Path, extra: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a server on this machine's own address, with a clean environment."""
+    command = with_parent("-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port))
     with log.open("wb") as sink:
         return subprocess.Popen(  # noqa: S603  (our own interpreter, fixed arguments)
-            [*command, *options],
-            env=environment,
+            [*command, "--log-level", "WARNING"],
+            env=clean_environment() | quiet() | dict(extra),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,
@@ -214,7 +246,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait(5)
 
 
-def _is_healthy(api_url: str) -> bool:
+def is_healthy(api_url: str) -> bool:
+    """Whether a Prefect server answers there."""
     try:
         with urllib.request.urlopen(f"{api_url}/health", timeout=2) as answer:  # noqa: S310  (http(s) URL of the operator)
             return bool(answer.status == 200)

@@ -158,19 +158,23 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         night.recall(ledger.trials(record.id))
         NIGHTS[record.id] = night
         stack.callback(NIGHTS.pop, record.id)
-        with _ending(ledger, record.id):
+        with _ending(night):
             yield night
 
 
 @contextmanager
-def _ending(ledger: TrialLedger, run_id: str) -> Iterator[None]:
+def _ending(night: Night) -> Iterator[None]:
+    ledger, run_id = night.ledger, night.run_id
     try:
         yield
-    except (KeyboardInterrupt, SystemExit, GeneratorExit, NightOutage):
+    except NightOutage:
         ledger.finish_run(run_id, RunStatus.INTERRUPTED)
         raise
-    except BaseException:  # whatever went wrong, the run must not look as if it were still running
+    except Exception:  # whatever went wrong, the run must not look as if it were still running
         ledger.finish_run(run_id, RunStatus.FAILED)
+        raise
+    except BaseException:  # Ctrl-C, and the signal with which a worker stops a flow
+        ledger.finish_run(run_id, RunStatus.INTERRUPTED)
         raise
     ledger.finish_run(run_id, RunStatus.FINISHED)
 

@@ -362,6 +362,12 @@ class Pool:
         chosen = LookPolicy() if policy is None else policy
         return min(looks_left(looks, sorted(symbols), each, chosen) for each in timeframes or {""})
 
+    def seen_until(self, entry: PoolEntry) -> datetime | None:
+        """End of the newest bar that a look at this entry has seen; None when it had none."""
+        with reading(self._engine) as session:
+            looks = [look for look in read_looks(session) if look.entry == entry.number]
+        return max((interval.end for look in looks for interval in look.intervals), default=None)
+
     def rescore(  # noqa: PLR0913 - a look is bound to all of this
         self,
         id_or_prefix: str,

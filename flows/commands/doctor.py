@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from pathlib import Path
 from typing import Any
 
 from flows.commands.options import Json
@@ -36,6 +37,7 @@ def doctor(json: Json = False) -> int:
 
 def _surroundings() -> dict[str, Any]:
     """What else decides if a night can run."""
+    from flows.commands.station import surroundings
     from flows.problems import Problem
     from flows.settings import home_folder
 
@@ -43,9 +45,11 @@ def _surroundings() -> dict[str, Any]:
         home, is_writable = str(home_folder()), True
     except Problem as problem:
         home, is_writable = str(problem), False
+    running = surroundings(Path(home)) if is_writable else {}
     return {
         "python": platform.python_version(),
         "machine": f"{sys.platform} {platform.machine()}, kernel {platform.release()}",
         "home": home,
         "home_writable": is_writable,
+        **running,
     }

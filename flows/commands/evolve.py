@@ -172,14 +172,17 @@ def _resumable(run_id: str) -> str:
 
 def _flow(night: Night) -> None:
     from flows.evolve import evolve as flow
+    from flows.forms import NightForm
 
     order = night.order
     flow(
-        data=order.data,
-        generations=order.generations,
-        population=order.population,
-        seed=order.seed,
-        profile=order.profile,
+        night=NightForm(
+            data=order.data,
+            generations=order.generations,
+            population=order.population,
+            seed=order.seed,
+            profile=order.profile,
+        ),
         run=night.run_id,
     )
 

@@ -227,6 +227,13 @@ def test_a_run_that_ended_early_comes_with_the_command_that_goes_on(ledger, pool
     assert (f"  go on with it: trigate evolve --resume {run_id}\n" in text) == can_go_on
 
 
+def test_what_was_in_the_pool_before_is_not_called_nothing(ledger, pool, run_id):
+    summary = replace(run_summary(ledger, pool, run_id), known=("p-0001", "p-0002"))
+    assert verdict(summary) == "no new pool entry: 2 of its candidates are in the pool already (p-0001, p-0002)"
+    many = replace(summary, known=tuple(f"p-{number:04d}" for number in range(1, 8)))
+    assert "(p-0001, p-0002, p-0003, p-0004, p-0005, ...)" in verdict(many)
+
+
 def test_near_copies_among_the_best_are_named_as_such(ledger, pool, run_id):
     def card(score, trades):
         metrics = Metrics(

@@ -77,9 +77,15 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def prefect_url(tmp_path_factory):
+def prefect_folder(tmp_path_factory):
+    """Where the Prefect server of this worker keeps its database and its log."""
+    return tmp_path_factory.mktemp("prefect")
+
+
+@pytest.fixture(scope="session")
+def prefect_url(prefect_folder):
     """A Prefect server for all tests of this worker; started as a user would, in a folder of its own."""
-    folder = tmp_path_factory.mktemp("prefect")
+    folder = prefect_folder
     (port,) = _free_ports(1)
     environment = _environment(folder) | {
         "PREFECT_HOME": str(folder),
@@ -136,7 +142,7 @@ def _free_ports(count):
 
 
 def _wait_for(url, process):
-    for _ in range(1800):
+    for _ in range(9_000):
         assert process.poll() is None, "the server ended while it started"
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=2):

@@ -39,4 +39,9 @@ def test_the_nightly_deployment_is_accepted_with_its_schedule(tmp_path, prefect_
     (schedule,) = deployment["schedules"]
     assert schedule["schedule"]["cron"]
     assert schedule["schedule"]["timezone"] == "America/New_York"
-    assert set(deployment["parameters"]) == {"data", "generations", "population", "seed", "profile"}
+    assert set(deployment["parameters"]) == {"night"}
+    assert deployment["parameters"]["night"]["deadline_minutes"] == 360
+    assert deployment["enforce_parameter_schema"]
+    with urllib.request.urlopen(f"{prefect_url}/deployments/name/rescore/rescore", timeout=60) as answer:
+        deployment = json.load(answer)
+    assert (deployment["entrypoint"], deployment["parameters"]) == ("flows.rescore.rescore", {})

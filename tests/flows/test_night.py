@@ -245,7 +245,7 @@ def test_output_without_a_terminal_is_a_few_plain_lines(with_server):
 
 
 @pytest.mark.slow
-def test_a_model_writes_children_and_its_key_stays_secret(tmp_path, with_server, llm_server):
+def test_a_model_writes_children_and_its_key_stays_secret(tmp_path, with_server, llm_server, prefect_folder):
     """The scripted server really edits the parent; its first answers break the rules, and are repaired from findings."""
     key = "sk-canary-7f3a9b"
     with llm_server.ScriptedServer(("violating", "429-seconds"), key=key) as server:
@@ -267,7 +267,8 @@ def test_a_model_writes_children_and_its_key_stays_secret(tmp_path, with_server,
     assert any(each["outcome"] in {"scored", "vetoed"} for each in by_model)
     for secret in (key, "AAPL", "MSFT", "IBM"):
         assert not any(secret in text for text in seen)
-    for file in with_server.home.rglob("*"):
+    # Prefect's database holds parameters, states, artifacts, events and logs.
+    for file in (*with_server.home.rglob("*"), *prefect_folder.rglob("*")):
         if file.is_file():
             assert key.encode() not in file.read_bytes(), file
 

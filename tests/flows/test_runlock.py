@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,7 @@ from flows.problems import UsageProblem
 HOLDER = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from flows.runlock import held
 with held(Path(sys.argv[1]), "r-1"):
     print("held", flush=True)
@@ -63,7 +65,8 @@ def test_who_looks_does_not_keep_a_worker_out(tmp_path, monkeypatch):
         pass
     with (tmp_path / "runs" / "r-1" / "lock").open() as looking:
         fcntl.flock(looking, fcntl.LOCK_SH)
-        monkeypatch.setattr(runlock.time, "sleep", lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+        waits = SimpleNamespace(sleep=lambda _: fcntl.flock(looking, fcntl.LOCK_UN))
+        monkeypatch.setattr(runlock, "time", waits)
         with runlock.held(tmp_path, "r-1"):
             pass
 

@@ -73,7 +73,7 @@ def test_a_named_server_is_used_and_nothing_is_started(tmp_path, monkeypatch):
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
     pending = server.start_server(tmp_path)
     assert pending.api_url == "http://127.0.0.1:9/api"
-    monkeypatch.setattr(server, "_is_healthy", lambda _url: True)
+    monkeypatch.setattr(server, "is_healthy", lambda _url: True)
     assert not pending.wait().own
 
 

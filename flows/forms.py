@@ -1,0 +1,49 @@
+"""What the form of a deployment asks for: names and sizes.
+
+Endpoints, keys, paths, the cage's mode and the database come from the ``trigate.toml`` and the environment of the machine that runs the
+flow, and there is no field for them here: whatever else somebody sends through the API is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class NightForm(BaseModel):
+    """One night of evolution."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")] = Field(
+        default="us-large-caps", title="Data set", description="Name of a registered or built-in data set; no path."
+    )
+    generations: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        default=6, title="Generations", description="After so many the run ends."
+    )
+    population: Annotated[int, Field(ge=4, le=1_000)] = Field(
+        default=24, title="Population", description="Candidates in each generation."
+    )
+    seed: int | None = Field(
+        default=None, title="Seed", description="Equal seeds give equal candidates, scores and pool; empty draws one."
+    )
+    profile: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        default=None,
+        title="Model profile",
+        description="Name in the worker's trigate.toml, several by comma; empty keeps to the offline operators.",
+    )
+    deadline_minutes: Annotated[int, Field(ge=1, le=10_080)] | None = Field(
+        default=None,
+        title="Deadline in minutes",
+        description="After that no further generation begins; what there is goes to admission. Empty: no deadline.",
+    )
+    resume: Annotated[str, Field(pattern=r"^r-[0-9-]{1,40}$")] | None = Field(
+        default=None,
+        title="Run to go on with",
+        description="Its own data, sizes, seed and profile are used; empty starts a new run.",
+    )
+
+
+ONE_NIGHT = NightForm()
+"""What a form begins with."""

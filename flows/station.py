@@ -1,0 +1,246 @@
+"""The station: one Prefect server, one worker and the deployments, kept running for a home folder from ``trigate up`` to ``trigate down``.
+
+A process of its own watches over both and starts them again when they die. It holds a kernel lock while it lives, so a process id that
+is used again fools nobody; what it is doing stands in ``station.json``. Server and worker end with it, however it ends.
+
+The server listens on this machine only and asks for a password, kept in a file that only its owner can read: other users of the machine
+can reach the port. Started by ``flows.commands.up`` as ``python -m flows.station HOME PORT``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flows.server import (
+    START_TIMEOUT_S,
+    clean_environment,
+    folder_lock,
+    is_healthy,
+    launch_server,
+    prefect_folder,
+    quiet,
+    with_parent,
+)
+from flows.standing import LOCK, Phase, Station, auth_string, client_environment, forget, write_state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CHECKOUT = Path(__file__).parents[1]
+POOL = "trigate"
+# Prefect's own template lets whoever may start a run also choose its command, environment and folder. This one has no such places, so
+# what is sent for them is dropped.
+_POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"type": "object", "properties": {}}}
+# Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
+_PAUSE_BEFORE_RESTART_S = 5.0
+_TURN_S = 0.5
+# The worker hands the signal on to its flows, which write down where they are.
+_GOODBYE_S = 30.0
+
+
+class _FailureError(Exception):
+    """The station cannot work; the sentence is for people."""
+
+
+class _Watch:
+    """The process that watches.
+
+    Args:
+        home: The home folder.
+        port: Where the server listens.
+    """
+
+    def __init__(self, home: Path, port: int) -> None:
+        self._home = home
+        self._folder = home / "prefect"
+        self._station = Station(phase=Phase.SERVER, pid=os.getpid(), port=port)
+        self._server: subprocess.Popen[bytes] | None = None
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._is_ending = False
+
+    def run(self) -> int:
+        """Watch until told to end; the exit status."""
+        lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return 3  # another one was quicker, and is found by whoever started this
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._end)
+        try:
+            self._tell(phase=Phase.SERVER)
+            self._take_folder()
+            self._start()
+            while not self._is_ending:
+                self._turn()
+        except _FailureError as failure:
+            self._stop()
+            self._tell(phase=Phase.FAILED, reason=str(failure))
+            return 3
+        self._tell(phase=Phase.ENDING)
+        self._stop()
+        return 0
+
+    def _take_folder(self) -> None:
+        if folder_lock(self._folder) is None:
+            raise _FailureError(
+                "a run with a Prefect server of its own works in this home: wait for its end, or stop it"
+            )
+
+    def _end(self, *_: object) -> None:
+        self._is_ending = True
+
+    def _start(self) -> None:
+        self._serve()
+        self._tell(phase=Phase.DEPLOYMENTS)
+        template = self._folder / "pool.json"
+        template.write_text(json.dumps(_POOL_TEMPLATE), encoding="utf-8")
+        self._prefect(
+            "work-pool", "create", "--type", "process", "--base-job-template", str(template), "--overwrite", POOL
+        )
+        self._prefect("--no-prompt", "deploy", "--all")
+        self._tell(phase=Phase.WORKER)
+        self._work()
+        self._tell(phase=Phase.READY)
+
+    def _turn(self) -> None:
+        """Start again what has died."""
+        time.sleep(_TURN_S)
+        for process, start in ((self._server, self._serve), (self._worker, self._work)):
+            if process is not None and process.poll() is not None and not self._is_ending:
+                self._pause()
+                start()
+                self._tell(phase=Phase.READY, restarts=self._station.restarts + 1)
+
+    def _pause(self) -> None:
+        until = time.monotonic() + _PAUSE_BEFORE_RESTART_S
+        while time.monotonic() < until and not self._is_ending:
+            time.sleep(0.1)
+
+    def _serve(self) -> None:
+        """Start the server and wait until it answers."""
+        api_url = self._station.api_url
+        extra = {
+            "PREFECT_HOME": str(self._folder),
+            "PREFECT_UI_API_URL": api_url,
+            "PREFECT_SERVER_API_AUTH_STRING": auth_string(self._home),
+            # The server's own services speak to its API, too.
+            "PREFECT_API_AUTH_STRING": auth_string(self._home),
+        }
+        self._server = launch_server(self._station.port, self._folder / "server.log", extra)
+        self._tell(server_pid=self._server.pid)
+        began = time.monotonic()
+        while not is_healthy(api_url) and not self._is_ending:
+            if self._server.poll() is not None:
+                raise _FailureError(
+                    f"Prefect's server ended with status {self._server.returncode} while it started; see server.log"
+                )
+            if time.monotonic() - began > START_TIMEOUT_S:
+                raise _FailureError(f"Prefect's server did not answer within {START_TIMEOUT_S:.0f} s; see server.log")
+            time.sleep(0.1)
+
+    def _prefect(self, *words: str) -> None:
+        """One of Prefect's own commands, against our server, from the checkout."""
+        if self._is_ending:
+            return
+        environment = clean_environment() | quiet() | client_environment(self._home, self._station.api_url)
+        # Deployments name modules; the checkout that is deployed is the one that runs this.
+        environment["PYTHONPATH"] = str(CHECKOUT)
+        done = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments
+            [sys.executable, "-m", "prefect", *words],
+            cwd=CHECKOUT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            (self._folder / "deploy.log").write_text(done.stdout + done.stderr, encoding="utf-8")
+            raise _FailureError(f"prefect {words[0]} ended with status {done.returncode}; see deploy.log")
+
+    def _work(self) -> None:
+        """Start the worker. It gets the environment of whoever typed ``trigate up``: keys of models, the home, the database."""
+        if self._is_ending:
+            return
+        environment = (
+            dict(os.environ)
+            | quiet()
+            | client_environment(self._home, self._station.api_url)
+            | {"TRIGATE_HOME": str(self._home)}
+        )
+        words = ("worker", "start", "--pool", POOL, "--name", f"{POOL}-{os.uname().nodename}")
+        with (self._folder / "worker.log").open("ab") as log:
+            self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
+                with_parent("-m", "prefect", *words),
+                cwd=self._folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._tell(worker_pid=self._worker.pid)
+
+    def _stop(self) -> None:
+        """The worker and its flows first: they write down where they are, and say goodbye to the server."""
+        for process in (self._worker, self._server):
+            if process is None:
+                continue
+            _signal_all(process, signal.SIGTERM)
+            until = time.monotonic() + _GOODBYE_S
+            while _signal_all(process, 0) and time.monotonic() < until:
+                process.poll()  # what has ended is still there until somebody asks
+                time.sleep(0.1)
+            _signal_all(process, signal.SIGKILL)
+            process.wait()
+
+    def _tell(self, **changes: Any) -> None:
+        self._station = replace(self._station, **changes)
+        write_state(self._home, self._station)
+
+
+def _signal_all(leader: subprocess.Popen[bytes], number: int) -> bool:
+    """Reach a process and all that it started; False when nobody is left."""
+    try:
+        os.killpg(leader.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def start(home: Path, port: int) -> subprocess.Popen[bytes]:
+    """Start the process that watches, detached from the terminal.
+
+    Raises:
+        EnvironmentProblem: Prefect's home folder cannot be made or written.
+    """
+    folder = prefect_folder(home)
+    forget(home)
+    with (folder / "station.log").open("wb") as log:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
+            [sys.executable, "-m", "flows.station", str(home), str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """``python -m flows.station HOME PORT``."""
+    home, port = arguments
+    return _Watch(Path(home), int(port)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,61 @@
+"""How a run ends is written down, whatever ends it."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from evolution.ledger import TrialLedger
+from evolution.run import RunStatus
+from flows import evolve as flow
+from flows import opening
+from flows.clock import now
+from flows.forms import NightForm
+from flows.night import NightOutage
+from flows.settings import Settings
+from flows.start import new_order, open_night
+from flows.watch import SilentWatch
+
+SETTINGS = Settings.model_validate({"data": "planted-edge", "search": {"generations": 3, "population": 4}})
+
+
+class Signalled(BaseException):
+    """As a worker's signal arrives in a flow."""
+
+
+def record_of(home):
+    return TrialLedger(opening.engine(home), now=now).runs()[0].record
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (KeyboardInterrupt, RunStatus.INTERRUPTED),
+        (Signalled, RunStatus.INTERRUPTED),
+        (NightOutage, RunStatus.INTERRUPTED),
+        (RuntimeError, RunStatus.FAILED),
+        (None, RunStatus.FINISHED),
+    ],
+)
+def test_the_end_is_written_down_whatever_ends_a_run(tmp_path, error, status):
+    order = new_order(SETTINGS, seed=3, profile=None)
+    expected = [error] if error else []
+    with contextlib.suppress(*expected), open_night(SETTINGS, tmp_path, SilentWatch(), order):
+        for each in expected:
+            raise each
+    assert record_of(tmp_path).status is status
+
+
+def test_the_deadline_of_a_form_is_a_time_at_which_the_run_stops(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRIGATE_HOME", str(tmp_path))
+    moment = datetime(2026, 3, 2, 22, tzinfo=UTC)
+    monkeypatch.setattr(flow, "now", lambda: moment)
+    form = NightForm(data="planted-edge", generations=3, population=4, seed=3, deadline_minutes=90)
+    with flow._joined(form, None) as night:
+        assert night.order.until == datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
+        night.now = lambda: moment + timedelta(minutes=89)
+        assert night.stop_reason() is None
+        night.now = lambda: moment + timedelta(minutes=91)
+        assert "23:30" in night.stop_reason()

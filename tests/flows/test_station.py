@@ -1,0 +1,265 @@
+"""``trigate up``: what stands in its way is told in one sentence, a schedule really fires, and what dies is started again."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import signal
+import socket
+import stat
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from flows import standing
+from flows.standing import Phase, Station
+
+# Everything here waits for something to happen, and gives up only long after it should have.
+PATIENCE_S = 1_200
+
+
+def wait_until(condition, what):
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"{what} did not happen in time")
+
+
+@contextmanager
+def pretended(home, **changes):
+    """A station as it looks from outside: a held lock, and what it wrote."""
+    (home / "prefect").mkdir(parents=True)
+    station = Station(**{"phase": Phase.READY, "pid": os.getpid(), "port": 14_321} | changes)
+    standing.write_state(home, station)
+    with (home / "prefect" / standing.LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield station
+
+
+def one_line(ended, *parts):
+    (line,) = ended.err.strip().splitlines()
+    assert all(part in line for part in parts), line
+
+
+def test_a_station_is_known_by_its_lock_and_not_by_what_it_wrote(tmp_path):
+    """A process id may be somebody else's by now; a lock ends with who held it."""
+    assert standing.find(tmp_path) is None
+    with pretended(tmp_path) as station:
+        assert standing.find(tmp_path) == station
+    assert standing.read_state(tmp_path) == station
+    assert standing.find(tmp_path) is None
+
+
+def test_what_it_wrote_is_for_its_owner_and_garbage_is_nothing(tmp_path):
+    with pretended(tmp_path):
+        file = tmp_path / "prefect" / "station.json"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        for text in ("", "[]", '{"phase": "READY"}', '{"phase": "ODD", "pid": 1, "port": 2}'):
+            file.write_text(text)
+            assert standing.find(tmp_path) is None
+
+
+def test_the_password_is_made_once_and_for_its_owner_only(tmp_path):
+    (tmp_path / "prefect").mkdir()
+    first = standing.auth_string(tmp_path)
+    assert standing.auth_string(tmp_path) == first
+    assert first.startswith("trigate:")
+    assert len(first) > 40
+    assert stat.S_IMODE(standing.auth_file(tmp_path).stat().st_mode) == 0o600
+
+
+def test_a_process_that_is_no_station_is_not_ended(tmp_path):
+    """This test's own process has the id that the file names."""
+    with pretended(tmp_path) as station:
+        assert not standing.end(station)
+
+
+def test_a_run_uses_the_server_that_is_up(tmp_path, monkeypatch):
+    from flows import server
+
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_HOME"):
+        monkeypatch.setitem(os.environ, name, "")
+    with pretended(tmp_path) as station:
+        pending = server.start_server(tmp_path)
+        assert (pending.api_url, pending.own) == (station.api_url, False)
+        assert os.environ["PREFECT_API_AUTH_STRING"] == standing.auth_string(tmp_path)
+
+
+def test_what_stands_in_the_way_is_told_in_one_sentence(trigate):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = trigate.run("up", "--port", port)
+        assert ended.code == 3
+        one_line(ended, f"port {port} of 127.0.0.1", "already in use", "--port")
+    ended = trigate.run("up", PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert ended.code == 2
+    one_line(ended, "PREFECT_API_URL", "http://127.0.0.1:9/api", "unset it")
+    ended = trigate.run("up", TRIGATE_HOME="/dev/null/home")
+    assert ended.code == 3
+    one_line(ended, "TRIGATE_HOME")
+    assert trigate.run("down").out == "nothing is up\n"
+    assert trigate.run("down", "--json").document == {"was_up": False}
+
+
+def test_an_old_server_on_the_port_is_named_as_such(trigate, prefect_url):
+    ended = trigate.run("up", "--port", prefect_url.rsplit(":", 1)[1].removesuffix("/api"))
+    assert ended.code == 3
+    one_line(ended, "a Prefect server that trigate up did not start answers there", "--port")
+
+
+def test_up_twice_says_where_it_is(trigate):
+    with pretended(trigate.home) as station:
+        ended = trigate.run("up")
+        assert ended.code == 0
+        assert ended.out.startswith(f"up already: {station.ui_url}")
+        ended = trigate.run("up", "--port", 4_333)
+        assert ended.code == 2
+        one_line(ended, "--port 4333", station.ui_url, "trigate down")
+        assert station.ui_url in trigate.run("doctor", "--json").document["server"]
+
+
+class Api:
+    """Prefect's API as somebody with the password uses it."""
+
+    def __init__(self, url, password):
+        self.url = url
+        self.headers = {"Content-Type": "application/json"}
+        if password:
+            self.headers["Authorization"] = "Basic " + base64.b64encode(password.encode()).decode()
+
+    def call(self, path, body=None, method=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}/{path}", data, self.headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                text = answer.read()
+                return answer.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+
+@pytest.mark.slow
+def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(trigate, tmp_path):
+    """One life of a station, since each start takes long: up, closed doors, a schedule, a kill, down."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    started = trigate.run("up", "--port", port, "--json", timeout=PATIENCE_S)
+    try:
+        assert started.code == 0, started.err
+        assert started.document["phase"] == "ready"
+        api = Api(started.document["api"], standing.auth_string(trigate.home))
+        deployment = _closed_doors(api)
+        _fires(trigate, api, deployment, tmp_path)
+        _comes_back(trigate, api)
+        _works(trigate, api, deployment)
+    finally:
+        ended = trigate.run("down", timeout=PATIENCE_S)
+    assert (ended.code, ended.out) == (0, "ended; what was stored stays stored\n"), ended.err
+    assert standing.find(trigate.home) is None
+    # The run that was under way had time to write down where it was.
+    newest = trigate.run("runs", "list", "--json").document[0]
+    assert (newest["status"], newest["resume"]) == ("interrupted", f"trigate evolve --resume {newest['id']}")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
+
+
+def _closed_doors(api):
+    """Only with the password, and through the form only names and sizes."""
+    status, _ = Api(api.url, None).call("deployments/name/evolve/evolve-nightly")
+    assert status == 401
+    status, deployment = api.call("deployments/name/evolve/evolve-nightly")
+    assert status == 200
+    assert deployment["entrypoint"] == "flows.evolve.evolve"
+    for smuggled in (
+        {"data": "../secret.csv"},
+        {"data": "/etc/passwd"},
+        {"cage": "reduced"},
+        {"base_url": "http://10.0.0.1/"},
+        {"key_env": "AWS_SECRET_ACCESS_KEY"},
+        {"database": "postgresql://10.0.0.1/x"},
+        {"population": 2},
+    ):
+        status, said = api.call(f"deployments/{deployment['id']}/create_flow_run", {"parameters": {"night": smuggled}})
+        assert status == 409, (smuggled, said)
+    return deployment
+
+
+def _fires(trigate, api, deployment, tmp_path):
+    """A run that nobody asked for by hand, by the worker, in the home of ``trigate up``."""
+    canary = tmp_path / "canary"
+    sent = {"command": f"touch {canary}", "env": {"TRIGATE_HOME": str(tmp_path / "other")}, "working_dir": "/"}
+    status, said = api.call(f"deployments/{deployment['id']}", {"job_variables": sent}, "PATCH")
+    assert status in {204, 409, 422}, said
+    night = {"data": "planted-edge", "generations": 2, "population": 4, "seed": 3}
+    schedule = {
+        "schedule": {
+            "interval": 86_400,
+            "anchor_date": (datetime.now(UTC) + timedelta(seconds=20)).isoformat(),
+        },
+        "active": True,
+        "parameters": {"night": night},
+    }
+    status, said = api.call(f"deployments/{deployment['id']}/schedules", [schedule])
+    assert status == 201, said
+
+    def fired():
+        _, runs = api.call(
+            "flow_runs/filter",
+            {"deployments": {"id": {"any_": [deployment["id"]]}}, "flow_runs": {"state": {"type": {"not_any_": ["SCHEDULED", "PENDING", "RUNNING"]}}}},
+        )  # fmt: skip
+        return runs
+
+    (run,) = wait_until(fired, "the schedule")
+    assert (run["state_type"], run["auto_scheduled"]) == ("COMPLETED", True), run["state"]
+    assert run["parameters"]["night"]["data"] == "planted-edge"
+    assert not canary.exists()
+    assert not (tmp_path / "other").exists()
+    (listed,) = trigate.run("runs", "list", "--json").document
+    assert (listed["status"], listed["dataset"], listed["trials"]) == ("finished", "planted-edge", 8)
+
+
+def _comes_back(trigate, api):
+    """SIGKILL of the server and of the worker: both are there again, at the same address."""
+    before = standing.find(trigate.home)
+    os.kill(before.worker_pid, signal.SIGKILL)
+    os.kill(before.server_pid, signal.SIGKILL)
+
+    def again():
+        now = standing.find(trigate.home)
+        return now if now.restarts == 2 else None
+
+    after = wait_until(again, "the restart")
+    assert after.server_pid != before.server_pid
+    assert after.worker_pid != before.worker_pid
+    assert api.call("deployments/name/evolve/evolve-nightly")[0] == 200
+    document = trigate.run("doctor", "--json").document
+    assert "answers" in document["server"]
+    assert document["worker"] == "up"
+    assert document["restarts"] == 2
+
+
+def _works(trigate, api, deployment):
+    """A long run, under way when the station is ended."""
+    night = {"data": "planted-edge", "generations": 500, "population": 4, "seed": 4}
+    status, said = api.call(f"deployments/{deployment['id']}/create_flow_run", {"parameters": {"night": night}})
+    assert status == 201, said
+
+    def is_under_way():
+        newest = trigate.run("runs", "list", "--json").document[0]
+        return newest["plan"]["generations"] == 500 and newest["trials"] > 4
+
+    wait_until(is_under_way, "the long run")
