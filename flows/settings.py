@@ -93,6 +93,9 @@ class Settings(_Section):
     """``full`` needs Landlock and seccomp; ``reduced`` does without and is for machines that lack them."""
     workers: Annotated[int, Field(ge=1, le=256)] | None = None
     """Candidates that run at the same time; None means one per core."""
+    single_operator: bool = False
+    """One person may approve what they proposed themselves; each such approval is stamped ``self-approved``. There is no flag for it:
+    a person writes it down here. What a machine proposes is always another party's, with or without it."""
     search: SearchSection = SearchSection()
     run: RunSection = RunSection()
     limits: CageSection = CageSection()

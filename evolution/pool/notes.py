@@ -164,7 +164,7 @@ def _shape(base: Measured) -> Iterator[EvidenceNote]:
     judged = [each for each in slices if each.active_sharpe is not None]
     if judged:
         good = [each for each in judged if each.active_sharpe is not None and each.active_sharpe > 0]
-        words = ", ".join(f"{each.name} {each.active_sharpe:.2f}" for each in judged)
+        words = "; ".join(f"{each.name} {each.active_sharpe:.2f}" for each in judged)
         yield _note(
             "regimes",
             len(good) / len(judged),

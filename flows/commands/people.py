@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.options import Json
+from flows.commands.options import ConfigFile, Json
 from flows.output import plain, print_json, table
 
 if TYPE_CHECKING:
@@ -35,11 +35,13 @@ def add(
 
 
 @app.command("list")
-def list_people(json: Json = False) -> int:
+def list_people(config: ConfigFile = None, json: Json = False) -> int:
     """Everybody who is enrolled, in order."""
     from flows.commands.pool import open_pool
+    from flows.settings import home_folder, load_settings
 
     people = open_pool().people.list()
+    is_alone = load_settings(config, home_folder()).single_operator
     if json:
         print_json([_document(person) for person in people])
     elif not people:
@@ -54,6 +56,8 @@ def list_people(json: Json = False) -> int:
             for person in people
         ]
         table("", ("name", "key", "enrolled (UTC)"), rows)
+    if is_alone and not json:
+        print("single_operator = true: one person may approve what they proposed, and it is stamped self-approved")
     return 0
 
 

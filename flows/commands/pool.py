@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import CageChoice, ConfigFile, Json
-from flows.output import figure, plain, print_json, table
+from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
@@ -117,20 +117,13 @@ def show(entry_id: EntryId, json: Json = False) -> int:
 
 
 def _print_evidence(entry: PoolEntry) -> None:
-    """Every check with its figure, then what else is known, alarms first."""
-    rows = [
-        (each.name, "passed" if each.passed else "refused", figure(each.figure), each.limit, each.sentence)
-        for each in entry.card.checks
-    ]
-    table("admission", ("check", "verdict", "figure", "limit", "in words"), rows)
-    notes = sorted(entry.card.notes, key=lambda note: not note.is_alarming)
-    if notes:
-        told = [
-            (each.name, "look here" if each.is_alarming else "", figure(each.figure), each.sentence) for each in notes
-        ]
-        table("what else to know (no check depends on it)", ("note", "", "figure", "in words"), told)
-    if entry.models:
-        print(f"not blind: models that have read the past are in its ancestry ({plain(', '.join(entry.models))})")
+    """As somebody should read it who is going to answer for it."""
+    from evolution.pool.sheet import sheet_lines
+
+    print()
+    for line in sheet_lines(entry):
+        print(plain(line))
+    print()
 
 
 @app.command("promote")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from evolution.worlds import BARS_PER_YEAR, PlantedMarket, bars_for_vault, find_edge, null_bars
+from evolution.worlds import BARS_PER_YEAR, PlantedMarket, bars_for_vault, find_edge, null_bars, power_of
 from runtime.market import check_quality
 from runtime.market.builtin import find_builtin
 from runtime.market.split import make_split, vault_cells
@@ -66,6 +66,8 @@ def test_a_planted_drift_persists_for_its_half_life():
     drift, noise = PlantedMarket(edge=1.0, half_life=20, drift=0.0).log_returns(200_000, np.random.default_rng(2))
     assert np.corrcoef(drift[20:], drift[:-20])[0, 1] == pytest.approx(0.5, abs=0.03)
     assert np.std(drift) == pytest.approx(np.std(noise), rel=0.05)
+    # It is as strong in one stretch as in the next: only its sign changes.
+    assert np.unique(np.abs(drift)).size == 1
 
 
 def test_a_half_life_too_short_to_act_on_is_refused():
@@ -82,3 +84,20 @@ def test_the_edge_that_is_found_makes_the_best_rule_as_good_as_asked_for():
     # More symbols need less of an edge each.
     four = find_edge(PlantedMarket(symbols=("A", "B", "C", "D")), 2.0, years=120)
     assert four.edge < strong.edge
+
+
+def test_strength_is_what_a_look_measures_and_one_mean_for_the_whole_path_flatters():
+    found = find_edge(PlantedMarket(), 2.0, years=120)
+    assert found.whole_path > found.active_sharpe + 0.1
+    # With a vault as long as the path there is nothing to tell apart.
+    whole = find_edge(PlantedMarket(), 2.0, years=120, stretch_years=120)
+    assert whole.whole_path == whole.active_sharpe
+    assert whole.edge < found.edge
+
+
+def test_a_rule_passes_its_look_as_often_as_there_is_something_to_see():
+    rule = "close above its average of 30"
+    luck, skill = (power_of(rule, PlantedMarket(edge=edge), years=3.0, alpha=0.05, vaults=300) for edge in (0.0, 0.27))
+    # Three standard deviations above 5%; fees push a rule without skill below it.
+    assert luck <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert 0.8 < skill < 1.0
