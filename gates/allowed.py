@@ -65,10 +65,10 @@ EXPORTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType({
         "replace",
     )),
     "typing": frozenset((
-        "Any", "Callable", "ClassVar", "Counter", "DefaultDict", "Deque", "Dict", "Final",
+        "AbstractSet", "Any", "Callable", "ClassVar", "Collection", "Counter", "DefaultDict", "Deque", "Dict", "Final",
         "FrozenSet", "Generator", "Generic", "Hashable", "Iterable", "Iterator", "List", "Literal", "Mapping",
-        "MutableMapping", "MutableSequence", "MutableSet", "NamedTuple", "Never", "NewType", "NoReturn", "Optional",
-        "OrderedDict", "Protocol", "Reversible", "Self", "Sequence", "Set", "Sized", "SupportsFloat",
+        "MutableMapping", "MutableSequence", "MutableSet", "NamedTuple", "Never", "NewType", "NoReturn", "NotRequired", "Optional",
+        "OrderedDict", "Protocol", "Required", "Reversible", "Self", "Sequence", "Set", "Sized", "SupportsFloat",
         "SupportsIndex", "SupportsInt", "TYPE_CHECKING", "Tuple", "Type", "TypeAlias", "TypeGuard", "TypeVar",
         "TypedDict", "Union", "cast", "final", "overload",
     )),

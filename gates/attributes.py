@@ -7,11 +7,11 @@ self that are set nowhere but from ``self.indicator``.
 from __future__ import annotations
 
 import ast
-import difflib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gates import allowed
 from gates.rules import finding
+from gates.spelling import Spelling
 from gates.walks import walk
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gates.findings import Finding
 
-_MAX_GUESSES: Final = 10
+_MAX_FINDINGS: Final = 10
 # Names that every object has are not worth a finding here: gate one decides about them.
 _PLAIN_BASES: Final = frozenset(("Strategy", "object"))
 
@@ -38,7 +38,7 @@ def judge_attributes(nodes: Sequence[ast.AST], strategy: ast.ClassDef) -> Iterat
     if any(not (isinstance(base, ast.Name) and base.id in _PLAIN_BASES) for base in strategy.bases):
         return  # another base may bring anything
     facts = _facts_of(nodes)
-    left = _MAX_GUESSES
+    left, spelling = _MAX_FINDINGS, Spelling(facts.known, cutoff=0.7)
     for method in strategy.body:
         if not isinstance(method, ast.FunctionDef):
             continue
@@ -47,10 +47,12 @@ def judge_attributes(nodes: Sequence[ast.AST], strategy: ast.ClassDef) -> Iterat
             continue
         bar = _bar_of(method, inside)
         for node in inside:
-            found = _judge(node, facts, bar)
-            if found is not None and left:
-                left -= 1
+            found = _judge(node, facts, bar, spelling)
+            if found is not None:
                 yield found
+                left -= 1
+                if not left:
+                    return
 
 
 def _is_self(method: ast.FunctionDef, inside: Sequence[ast.AST]) -> bool:
@@ -122,9 +124,9 @@ def _is_indicator(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and _name_on_self(node.func) == "indicator"
 
 
-def _judge(node: ast.AST, facts: _Facts, bar: str | None) -> Finding | None:
+def _judge(node: ast.AST, facts: _Facts, bar: str | None, spelling: Spelling) -> Finding | None:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and not node.attr.startswith("__"):
-        return _judge_read(node, facts, bar)
+        return _judge_read(node, facts, bar, spelling)
     if isinstance(node, ast.Compare):
         operators = ast.Gt | ast.GtE | ast.Lt | ast.LtE
         if all(isinstance(operator, operators) for operator in node.ops):
@@ -136,12 +138,12 @@ def _judge(node: ast.AST, facts: _Facts, bar: str | None) -> Finding | None:
     return None
 
 
-def _judge_read(node: ast.Attribute, facts: _Facts, bar: str | None) -> Finding | None:
+def _judge_read(node: ast.Attribute, facts: _Facts, bar: str | None, spelling: Spelling) -> Finding | None:
     name = node.attr
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         if name in facts.known:
             return None
-        hint = allowed.ATTRIBUTE_HINTS.get(name) or _nearest(name, facts.known)
+        hint = allowed.ATTRIBUTE_HINTS.get(name) or _nearest(name, spelling)
         return _at("unknown-attribute", f"self.{_short(name)} does not exist", node, hint)
     if isinstance(node.value, ast.Name) and node.value.id == bar:
         if name in allowed.BAR_ATTRIBUTES:
@@ -171,10 +173,10 @@ def _judge_operands(operands: list[ast.expr], facts: _Facts) -> Finding | None:
     return None
 
 
-def _nearest(name: str, known: frozenset[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(known)[:500], n=1, cutoff=0.7)
+def _nearest(name: str, spelling: Spelling) -> str:
+    close = spelling.nearest(name)
     if close:
-        return f"did you mean self.{close[0]}?"
+        return f"did you mean self.{close}?"
     return f"set it in on_start, or use one of {', '.join(sorted(allowed.STRATEGY_ATTRIBUTES))}"
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 import builtins
 import itertools
 import re
+import statistics
+import sys
 import typing
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +27,11 @@ MODULE_NAME: Final = "candidate"
 OWN: Final = "<own>"
 """Gives its argument back if it is an object or a class of the file."""
 OWN_INSTANCE: Final = "<own instance>"
-"""Raises unless its argument is such an object."""
+"""Raises unless its argument is such an object, and no text: what texts have by themselves is refused under the same names."""
+TIMELESS: Final = "<timeless>"
+"""Gives its argument back unless that could tell the machine's time, or draw by chance."""
+SURVIVABLE: Final = "<survivable>"
+"""Raises again what a candidate must not live on with: how deep and how large it may grow tells it where it runs."""
 SHOWN: Final = "<shown>"
 """Gives something in place of its argument that shows no address when it becomes part of a text."""
 SHOWN_OPERAND: Final = "<shown operand>"
@@ -59,8 +65,32 @@ def own_instance(value: Any) -> None:
     Raises:
         TypeError: the method was called with something else.
     """
-    if type(value).__dict__.get("__module__") != MODULE_NAME:
-        raise TypeError("self is not an object of a class of the file")
+    # Members of a StrEnum are texts, with a ``format`` of their own that reads any attribute of anything.
+    if type(value).__dict__.get("__module__") != MODULE_NAME or isinstance(value, builtins.str):
+        raise TypeError("self is not an object of a class of the file, or is a text")
+
+
+def timeless(value: Any) -> Any:
+    """Let anything pass that has no clock and no chance of its own; the clock that strategies are given tells the bar's time.
+
+    Raises:
+        TypeError: a date, a distribution, or the class of one.
+    """
+    kind = value if isinstance(value, type) else type(value)
+    if issubclass(kind, date | statistics.NormalDist):
+        raise TypeError("this would tell the machine's time, or draw by chance: use self.clock.now() or bar.ts")
+    return value
+
+
+def survivable() -> None:
+    """Stand at the head of every ``except`` and ``finally`` block.
+
+    Raises:
+        RecursionError, MemoryError: the one that has led there.
+    """
+    error = sys.exception()
+    if isinstance(error, RecursionError | MemoryError):
+        raise error
 
 
 # -- texts --
@@ -154,6 +184,8 @@ GUARDED_BUILTINS: Final[Mapping[str, object]] = {
     "format": _format,
     OWN: own,
     OWN_INSTANCE: own_instance,
+    TIMELESS: timeless,
+    SURVIVABLE: survivable,
     SHOWN: shown,
     SHOWN_OPERAND: shown_operand,
     SHOWN_EACH: shown_each,

@@ -74,6 +74,7 @@ def _hidden_characters(text: str) -> list[Finding]:
     """One finding per line and character: a line of a thousand NULs is one mistake."""
     found = []
     seen: set[tuple[int, str]] = set()
+    line, counted = 1, 0
     for match in _NOT_PLAIN.finditer(text):
         character, start = match[0], match.start()
         if character == "\r" and text.startswith("\n", start + 1):
@@ -82,7 +83,7 @@ def _hidden_characters(text: str) -> list[Finding]:
             continue
         if character == _JOINER and _joins_pictures(text, start):
             continue
-        line = text.count("\n", 0, start) + 1
+        line, counted = line + text.count("\n", counted, start), start
         if (line, character) in seen:
             continue
         seen.add((line, character))

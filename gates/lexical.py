@@ -63,7 +63,7 @@ _PREFIXES: Final = frozenset(("", "r", "u", "b", "f", "br", "rb", "fr", "rf"))
 _ESCAPE: Final = re.compile(
     r"\\(?:\r?\n|[\\'\"abfnrtv]|[0-3][0-7]{2}|[0-7]{1,2}(?![0-7])|x[0-9a-fA-F]{2}|(.))", re.DOTALL
 )
-_UNICODE_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\})")
+_UNICODE_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}\n]{1,100}\})")
 _OPERATOR_WORDS: Final = frozenset(
     ("and", "or", "not", "is", "in", "if", "else", "for", "lambda", "await", "yield", "from")
 )

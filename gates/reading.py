@@ -56,6 +56,13 @@ class Reading:
             )
             if binding.scope.kind is ScopeKind.CLASS:
                 self._class_names.setdefault(id(binding.scope.node), set()).add(binding.name)
+        self._literals = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
         self.own_attributes = frozenset(self._own_attributes())
         """Attributes that this file's classes give their own instances."""
         self.methods_that_trust_self = frozenset(self._methods_that_trust_self())
@@ -154,12 +161,7 @@ class Reading:
         home = self.scope(name).resolve(name.id)
         if home is not self.scopes.module or self._binding_counts[name.id] != 1:
             return None
-        for node in self.tree.body:
-            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)):
-                continue
-            if any(isinstance(target, ast.Name) and target.id == name.id for target in node.targets):
-                return node.value.value
-        return None
+        return self._literals.get(name.id)
 
     def is_method(self, function: ast.AST) -> bool:
         """Whether a function is a method whose first parameter is ``self``."""

@@ -212,6 +212,13 @@ RULES: Final[tuple[Rule, ...]] = (
         "do without it: read what you need through public names",
     ),
     _rule(
+        "identity",
+        1,
+        "is between two values of which neither is None, True, False, a member of an enum or a name of the module",
+        "whether two equal values are one object depends on where the code runs",
+        "compare with ==",
+    ),
+    _rule(
         "not-repeatable",
         1,
         "now, today and utcnow of anything but self.clock, and random samples",

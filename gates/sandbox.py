@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import collections
 import collections.abc
+import copyreg
 import dataclasses
 import enum
 import json
@@ -31,7 +32,7 @@ from runtime.bus import MessageBus
 from runtime.clock import Clock
 from runtime.desk import Desk, OpenOrder, Series
 from runtime.kernel import CANDIDATE_FILE
-from runtime.model import Bar, OrderType, Side
+from runtime.model import Bar, Fill, OrderType, Side
 from runtime.strategy import INJECTED, Strategy, StrategyError
 
 if TYPE_CHECKING:
@@ -215,7 +216,11 @@ def prepare_process() -> None:
     StrategyError.__setattr__ = _set_once  # type: ignore[method-assign, assignment]  # for this process only
     for kind in (Strategy, Series, Clock, MessageBus):
         kind.__repr__ = Instance.__repr__  # type: ignore[assignment]  # same
-    Bar._field_defaults = types.MappingProxyType({})  # type: ignore[assignment]  # same
+    for record in (Bar, Fill):
+        record._field_defaults = types.MappingProxyType({})  # type: ignore[assignment]  # for this process only
+    for value in shared_values():
+        if isinstance(value, type):
+            copyreg._slotnames(value)  # type: ignore[attr-defined]  # noqa: SLF001 - what the first copy of an object notes on its class
 
 
 def _refuse_to_quote(event: str, arguments: tuple[object, ...]) -> None:

@@ -7,13 +7,13 @@ name is refused for being a name of that kind in any field of any node, an attri
 from __future__ import annotations
 
 import ast
-import difflib
 import string
 from typing import TYPE_CHECKING, Final
 
 from gates import allowed
 from gates.reading import is_restricted
 from gates.scopes import ScopeKind
+from gates.spelling import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -91,7 +91,7 @@ def _is_super_call(reading: Reading, node: ast.Attribute) -> bool:
 def names(reading: Reading) -> Iterator[Finding]:
     """Names that are read: allowed builtins, injected ones, and what the file itself defines."""
     known = allowed.ALLOWED_BUILTINS | allowed.INJECTED_NAMES | reading.bound
-    spelling = _Spelling(known)
+    spelling = Spelling(known, cutoff=0.75)
     for node in reading.nodes:
         if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or is_hook(node.id):
             continue
@@ -101,23 +101,9 @@ def names(reading: Reading) -> Iterator[Finding]:
                 continue
             yield reading.finding("forbidden-name", f"the name {node.id}", node, allowed.NAME_HINTS.get(node.id))
         elif node.id not in known:
-            hint = spelling.hint(node.id)
+            close = spelling.nearest(node.id)
+            hint = f"did you mean {close}?" if close else None
             yield reading.finding("unknown-name", f"the name {_shown(node.id)} is not defined", node, hint)
-
-
-class _Spelling:
-    """Guesses what a name was meant to be: a few times per source, since comparing texts is slow."""
-
-    def __init__(self, known: Iterable[str]) -> None:
-        self._known = sorted(known)[:500]
-        self._left = 10
-
-    def hint(self, name: str) -> str | None:
-        if not self._left:
-            return None
-        self._left -= 1
-        close = difflib.get_close_matches(name, self._known, n=1, cutoff=0.75)
-        return f"did you mean {close[0]}?" if close else None
 
 
 def bindings(reading: Reading) -> Iterator[Finding]:
@@ -300,6 +286,31 @@ def has_plain_fields(template: str, *, nested: bool = True) -> bool:
     return True
 
 
+def identity(reading: Reading) -> Iterator[Finding]:
+    """``is`` asks for one of the few values that exist once, wherever the code runs."""
+    for node in reading.nodes:
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
+            if isinstance(operator, ast.Is | ast.IsNot) and not (
+                _exists_once(reading, left) or _exists_once(reading, right)
+            ):
+                yield reading.finding("identity", "is between two values", node)
+
+
+def _exists_once(reading: Reading, node: ast.expr) -> bool:
+    """None, True, False and ``...``; a member of an enum; a class, a function or another name of the module."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or node.value is ... or isinstance(node.value, bool)
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and _exists_once(reading, node.value)
+    if not isinstance(node, ast.Name):
+        return False
+    home = reading.scope(node).resolve(node.id)
+    return home is None or home is reading.scopes.module
+
+
 def injected_values(reading: Reading) -> Iterator[Finding]:
     """Engine classes are called, read from, named in types; never handed around, where stores could not be followed."""
     for node in reading.nodes:
@@ -465,6 +476,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     imports,
     modules,
     attributes,
+    identity,
     injected_values,
     stores,
     classes,

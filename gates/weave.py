@@ -11,11 +11,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, TypeVar
 
-from gates.guards import OWN, OWN_INSTANCE, SHOWN, SHOWN_EACH, SHOWN_OPERAND
+from gates.allowed import CHANCE_ATTRIBUTES, CLOCK_ATTRIBUTES
+from gates.guards import OWN, OWN_INSTANCE, SHOWN, SHOWN_EACH, SHOWN_OPERAND, SURVIVABLE, TIMELESS
 from gates.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_OF_THE_MACHINE = CLOCK_ATTRIBUTES | CHANCE_ATTRIBUTES
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -42,9 +45,26 @@ def _guard_self(reading: Reading, function: ast.FunctionDef) -> None:
     function.body.insert(1 if is_docstring else 0, _at(check, first))
 
 
-def _guard_store(reading: Reading, target: ast.Attribute) -> None:
-    if not isinstance(target.ctx, ast.Load) and not reading.is_own_self(target.value):
-        target.value = _call(OWN, target.value, target)
+def _guard_attribute(reading: Reading, node: ast.Attribute) -> None:
+    if not isinstance(node.ctx, ast.Load):
+        if not reading.is_own_self(node.value):
+            node.value = _call(OWN, node.value, node)
+    elif node.attr in _OF_THE_MACHINE:
+        node.value = _call(TIMELESS, node.value, node)
+
+
+def _guard_handler(_reading: Reading, handler: ast.ExceptHandler) -> None:
+    handler.body.insert(0, _survivable(handler.body[0]))
+
+
+def _guard_finally(_reading: Reading, block: ast.Try) -> None:
+    if block.finalbody:
+        block.finalbody.insert(0, _survivable(block.finalbody[0]))
+
+
+def _survivable(place: ast.stmt) -> ast.stmt:
+    function = _at(ast.Name(SURVIVABLE, ast.Load()), place)
+    return _at(ast.Expr(_at(ast.Call(function, [], []), place)), place)
 
 
 def _guard_field(_reading: Reading, field: ast.FormattedValue) -> None:
@@ -78,7 +98,9 @@ def _guard_format(_reading: Reading, call: ast.Call) -> None:
 
 _CHANGES: dict[type[ast.AST], Callable[[Reading, ast.AST], None]] = {
     ast.FunctionDef: _guard_self,  # type: ignore[dict-item]  # each function takes the type that is its key
-    ast.Attribute: _guard_store,  # type: ignore[dict-item]  # same
+    ast.Attribute: _guard_attribute,  # type: ignore[dict-item]  # same
+    ast.ExceptHandler: _guard_handler,  # type: ignore[dict-item]  # same
+    ast.Try: _guard_finally,  # type: ignore[dict-item]  # same
     ast.FormattedValue: _guard_field,  # type: ignore[dict-item]  # same
     ast.BinOp: _guard_remainder,  # type: ignore[dict-item]  # same
     ast.AugAssign: _guard_own_remainder,  # type: ignore[dict-item]  # same

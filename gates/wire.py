@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _LENGTH: Final = struct.Struct(">I")
 _MAX_PARTS: Final = 10_000
 _MAX_FINDINGS: Final = 100
+# A class name and a few findings fit many times over.
+_MAX_RESULT_BYTES = 256 * 1024
 _MAX_MESSAGE: Final = 500
 _GATES: Final = {rule.id: rule.gate for rule in RULES}
 
@@ -204,6 +206,8 @@ def decode_result(data: bytes, *, class_name: str) -> Result:
     Raises:
         WireError: anything is off.
     """
+    if len(data) > _MAX_RESULT_BYTES:
+        raise WireError("a result that is too long to read")
     header, parts = unpack(data)
     if parts or set(header) != {"class_name", "findings"} or not isinstance(header["findings"], list):
         raise WireError("a result with other fields")

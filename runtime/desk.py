@@ -8,6 +8,7 @@ judged again by the session.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
@@ -25,6 +26,8 @@ MAX_LOOKBACK = 250
 MAX_TAG = 64
 
 _NAN = float("nan")
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 class StrategyError(Exception):
@@ -186,9 +189,9 @@ class Desk:
         return Series(self.past, _FIRST_COLUMN + self.calls.index(call))
 
     def note(self, text: str) -> None:
-        """Keep a log line: capped, and escaped so that it is one harmless line in any medium that shows text."""
+        """Keep a log line: capped, without addresses (they differ from process to process), and harmless in any medium."""
         if len(self.log) < self.max_log_lines:
-            self.log.append(printable(text[: self.max_log_chars]))
+            self.log.append(printable(_ADDRESS.sub("", text[: self.max_log_chars])))
 
 
 def printable(text: str) -> str:

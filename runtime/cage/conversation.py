@@ -52,6 +52,10 @@ class Conversation:
         """Whether the child lives and has said nothing that was not received."""
         return self._outcome is None and self._job.is_silent
 
+    def begin(self) -> None:
+        """Count wall time from now: the child has only waited until here."""
+        self._job.begin()
+
     def send(self, message: bytes) -> None:
         """Send one message. Never blocks, and never fails: that nobody listens any more shows in ``receive``."""
         if self._outcome is None:

@@ -99,7 +99,9 @@ class Cage:
         """
         if not self._needs_standby():
             return
-        with contextlib.suppress(CageError):
+        with contextlib.suppress(
+            CageError, OSError
+        ):  # OSError: out of descriptors or memory; nobody waits for this child
             started = self.converse(b"", limits)
             if not self._keep(started):
                 started.close()
@@ -131,6 +133,7 @@ class Cage:
         waiting = self._take_standby()
         if waiting is not None:
             if waiting.limits == (limits or CageLimits()) and waiting.is_silent:
+                waiting.begin()
                 return waiting
             waiting.close()
         return self.converse(b"", limits)

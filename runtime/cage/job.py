@@ -127,6 +127,10 @@ class Job:
         """Whether there is nothing to take in: no message, and no end."""
         return self._end is None and self._abandoned is None and not self._messages and not self._poll.poll(0)
 
+    def begin(self) -> None:
+        """Count wall time from now on."""
+        self._started = time.monotonic()
+
     def close(self) -> None:
         """Kill the child if it lives, and let go of every descriptor. May be called twice."""
         self._kill()

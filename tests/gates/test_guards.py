@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from datetime import UTC, date, datetime
+from statistics import NormalDist
 
 import pytest
 
@@ -126,3 +128,68 @@ def test_the_tamed_library_refuses_strangers_and_still_works():
     """In a process of its own: taming is for good."""
     done = subprocess.run([sys.executable, "-c", TAMED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_text_is_no_self_though_its_class_is_of_the_file():
+    """A StrEnum's member would lend a method its ``format``, which reads any attribute of anything."""
+    space = loaded(
+        "from enum import StrEnum, IntEnum\n"
+        "class Other:\n    def format(self):\n        return 1\n"
+        "class T(StrEnum):\n    A = '{0.real}'\n    def show(self, it):\n        return self.format(it)\n"
+        "    def plain(self):\n        return self.value\n"
+        "class N(IntEnum):\n    A = 1\n    def twice(self):\n        self._kept = 2 * self.value\n        return self._kept\n"
+    )
+    assert space["T"].A.plain() == "{0.real}"
+    assert space["N"].A.twice() == 2
+    with pytest.raises(TypeError, match="is a text"):
+        space["T"].A.show(3)
+
+
+@pytest.mark.parametrize(
+    "held", [datetime(2020, 1, 1, tzinfo=UTC), date(2020, 1, 1), datetime, NormalDist(), NormalDist]
+)
+def test_nothing_but_the_clock_tells_a_time_and_nothing_draws_by_chance(held):
+    space = loaded(
+        "class Box:\n    def __init__(self, clock):\n        self.clock = clock\n"
+        "    def now(self):\n        return 7\n    def today(self):\n        return 7\n    def samples(self):\n        return 7\n"
+        "    def one(self):\n        return self.clock.now()\n    def two(self):\n        return self.now()\n"
+        "def three(it):\n    return it.samples()\n"
+    )
+    with pytest.raises(TypeError):
+        space["Box"](held).one()
+    with pytest.raises(TypeError):
+        space["Box"].two(held)
+    with pytest.raises(TypeError):
+        space["three"](held)
+    own = space["Box"](None)
+    assert (space["Box"](own).one(), own.two(), space["three"](own)) == (7, 7, 7)
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["except RecursionError:\n        return n", "except Exception:\n        return n", "except:\n        return n",
+     "except (ValueError, RuntimeError) as error:\n        return n", "finally:\n        return n"],
+)  # fmt: skip
+def test_how_deep_the_stack_is_cannot_be_found_out(block):
+    deep = loaded(f"def deep(n):\n    try:\n        return deep(n + 1)\n    {block}\n")["deep"]
+    with pytest.raises(RecursionError):
+        deep(0)
+
+
+def test_how_much_memory_there_is_cannot_be_found_out():
+    probe = loaded("def probe(give):\n    try:\n        return give()\n    except MemoryError:\n        return None\n")[
+        "probe"
+    ]
+    with pytest.raises(MemoryError):
+        probe(lambda: bytearray(1 << 60))
+
+
+def test_other_errors_are_caught_as_ever():
+    space = loaded(
+        "seen = []\n"
+        "def safe(f):\n    try:\n        return f()\n    except (KeyError, ZeroDivisionError) as error:\n"
+        "        seen.append(str(error))\n        return None\n    finally:\n        seen.append('end')\n"
+    )
+    assert space["safe"](lambda: 1) == 1
+    assert space["safe"](lambda: {}["a"]) is None
+    assert space["seen"] == ["end", "'a'", "end"]

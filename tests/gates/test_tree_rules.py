@@ -159,3 +159,28 @@ def test_a_base_must_be_a_class_of_the_file_wherever_its_name_is_used():
     for above in ("class B: pass\nB = float\nclass K(B): pass", "class B: pass\ndef f(B):\n    class K(B): pass"):
         assert "class-base" in rules_of(text("pass", above=above))
     assert rules_of(text("pass", above="class B: pass\nclass K(B): pass")) == []
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "a is None",
+        "a is not True",
+        "a is ...",
+        "a is Side.BUY",
+        "a is MISSING",
+        "a is K.m",
+        "None is a",
+        "a is None is not b",
+    ],
+)
+def test_is_asks_for_what_exists_once(test):
+    above = f"MISSING = object()\nclass K:\n    m = 1\ndef f(a, b):\n    return {test}"
+    assert rules_of(text("pass", above=above)) == []
+
+
+@pytest.mark.parametrize(
+    "test", ["a is b", "a is not b.c", "a is b[0]", "a is 1", "a is 'x'", "a is b is None", "a is f(b)"]
+)
+def test_is_between_values_is_refused(test):
+    assert rules_of(text("pass", above=f"def f(a, b):\n    return {test}")) == ["identity"]
