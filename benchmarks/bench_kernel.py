@@ -1,6 +1,6 @@
 """How fast the kernel is: against the least that any Python engine must do, and against other engines.
 
-    python benchmarks/bench_kernel.py [--bars N ...] [--rounds N] [--peers FOLDER] [--only least|peers|memory]
+    python benchmarks/bench_kernel.py [--bars N ...] [--rounds N] [--peers FOLDER] [--engines NAME ...] [--only least|peers|memory]
 
 The bare loop calls one ``on_bar`` method per bar, which reads two list items and compares them. The kernel runs the
 same decision with two declared moving averages (their computation included), then with orders. The other engines run
@@ -191,7 +191,7 @@ def why_missing(folder: Path, name: str, error: str) -> str:
     return said[-1] if said else error
 
 
-def against_peers(n: int, rounds: int, folder: Path) -> bool:
+def against_peers(n: int, rounds: int, folder: Path, engines: list[str]) -> bool:
     """Print one line per engine; False when one of them ends with another equity than the reference."""
     expected = reference(random_walk(n))
     say(f"{n:,} bars, SMA 10/30 all in, 10 bps, fills at the next open; numpy reference ends with {expected:,.2f}")
@@ -204,7 +204,7 @@ def against_peers(n: int, rounds: int, folder: Path) -> bool:
         agreed &= abs(sample.equity - expected) < CENT
         own = statistics.median(ours.run().cpu_s for _ in range(rounds))
         say(f"  {OURS:17s} {own:9.4f} {1.0:8.2f} {'':6s}  {verdict(sample.equity, expected)}")
-        for name in PEERS:
+        for name in engines:
             python = folder / name / "bin" / "python"
             if not python.exists():
                 say(f"  {name:17s} not there: {why_missing(folder, name, f'{python} does not exist')}")
@@ -250,6 +250,7 @@ def main() -> int:
     parser.add_argument("--bars", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of each measurement; slow engines get a third")
     parser.add_argument("--peers", type=Path, default=Path(".venv-bench"), help="folder of the engines' environments")
+    parser.add_argument("--engines", nargs="+", choices=list(PEERS), default=list(PEERS))
     parser.add_argument("--only", choices=["least", "peers", "memory"])
     wanted = parser.parse_args()
     agreed = True
@@ -258,7 +259,7 @@ def main() -> int:
     if wanted.only in {None, "peers"}:
         for n in wanted.bars:
             rounds = wanted.rounds if n <= min(SIZES) else max(wanted.rounds // 3, 1)
-            agreed &= against_peers(n, rounds, wanted.peers)
+            agreed &= against_peers(n, rounds, wanted.peers, wanted.engines)
     if wanted.only in {None, "memory"}:
         memory(MEMORY_BARS)
     return 0 if agreed else 1
