@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage clean
+.PHONY: evolve test check format calibrate bench-cage bench-search clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -25,6 +25,11 @@ calibrate: $(VENV)/.dev
 
 bench-cage: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_cage.py $(ARGS)
+
+# Whether evolution beats random draws of the same operators, and what a candidate costs the parent; long.
+bench-search: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_search.py $(ARGS)
+	@$(BIN)/python benchmarks/bench_search_scaling.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
