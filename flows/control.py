@@ -68,6 +68,8 @@ def _control_of(night: Night) -> Iterator[Night]:
         night.ledger.tell(night.run_id, control=record.id)
     else:
         record = night.ledger.run(str(began))
+        if record.status is not RunStatus.FINISHED:
+            record = night.ledger.reopen_run(record.id)
     budget = SearchPlan(
         generations=max(night.search.generation, 1),
         population=order.population,
@@ -94,6 +96,11 @@ def _control_of(night: Night) -> Iterator[Night]:
         recalls=True,
     )
     control.recall(night.ledger.trials(record.id))
-    yield control
+    try:
+        yield control
+    except BaseException:  # Ctrl-C included: whatever went wrong, it must not look as if it were still running
+        if record.status is not RunStatus.FINISHED:
+            night.ledger.finish_run(record.id, RunStatus.INTERRUPTED)
+        raise
     if record.status is not RunStatus.FINISHED:
         night.ledger.finish_run(record.id, RunStatus.FINISHED)

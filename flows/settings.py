@@ -42,7 +42,7 @@ class SearchSection(_Section):
     """Share of children that a model writes when a profile is chosen; the rest comes from the offline operators."""
     islands: Annotated[int, Field(ge=1, le=64)] = 1
     """Parts of the population that are selected apart, with 4 places each at least."""
-    archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.0
+    archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Share of places that take a parent from the archive of ways of trading."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""

@@ -73,10 +73,7 @@ def stored_order(engine: Engine, run_id: str) -> Order:
     if record.status is RunStatus.FINISHED:
         raise UsageProblem(f"run {record.id} has already finished; see trigate runs show {record.id}")
     facts = record.facts
-    if "control_of" in facts.plan:
-        raise UsageProblem(
-            f"run {record.id} is the control arm of {facts.plan['control_of']} and goes on with it: resume that one"
-        )
+    _refuse_control(record)
     return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, resume=record.id, **_planned(facts))
 
 
@@ -97,7 +94,14 @@ def replayed_order(engine: Engine, run_id: str) -> Order:
             f"run {record.id} is itself a replay: name the run that it repeats, {record.facts.plan['replay']}"
         )
     facts = record.facts
+    _refuse_control(record)
     return Order(data=facts.dataset, seed=facts.seed, profile=facts.profile, replay=record.id, **_planned(facts))
+
+
+def _refuse_control(record: RunRecord) -> None:
+    search = record.facts.plan.get("control_of")
+    if search is not None:
+        raise UsageProblem(f"run {record.id} is the control arm of {search} and belongs to it: name that run")
 
 
 def _planned(facts: RunFacts) -> dict[str, Any]:

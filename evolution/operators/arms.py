@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import own_attribute
+from evolution.operators.anatomy import own_attribute, walk
 from evolution.operators.conditions import Role, is_guard, orders, role_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _role(test: ast.expr | None, body: list[ast.stmt]) -> Role | None:
     held = position_role(test) if test is not None else None
     if held is Role.EXIT and does is Role.ENTRY:
         # Buying while something is held: covering a short is an exit, adding to a long is neither.
-        return Role.EXIT if any(own_attribute(node) == "short" for node in ast.walk(test or ast.Pass())) else None
+        return Role.EXIT if any(own_attribute(node) == "short" for node in walk(test or ast.Pass())) else None
     return held or does
 
 

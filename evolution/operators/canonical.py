@@ -11,7 +11,7 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import clone
+from evolution.operators.anatomy import clone, walk
 from evolution.operators.printing import UnprintableError, print_tree
 from gates.scan import Scanned, scan
 
@@ -96,7 +96,7 @@ def shape(node: object, *, class_name: str | None = None) -> str:
 def without_docstrings(tree: ast.Module) -> ast.Module:
     """A copy of the tree in which no statement is a lone string."""
     stripped = clone(tree)
-    for node in ast.walk(stripped):
+    for node in walk(stripped):
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
             if isinstance(block, list):

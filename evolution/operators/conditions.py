@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import called_method, number, own_attribute
+from evolution.operators.anatomy import called_method, number, own_attribute, walk
 from evolution.operators.scales import local_values
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def decisions(anatomy: Anatomy) -> list[Decision]:
     """All decisions of a strategy in source order."""
     found = []
     for method in anatomy.deciding_methods():
-        for node in ast.walk(method):
+        for node in walk(method):
             if isinstance(node, ast.If) and (role := direct_role(node.body)):
                 guards, signals = split(node.test, method)
                 found.append(Decision(role, node, method, guards, signals))
@@ -83,7 +83,7 @@ def is_guard(condition: ast.expr, method: ast.FunctionDef) -> bool:
         return not values or not all(isinstance(v, (ast.Compare, ast.BoolOp)) or crossing(v) for v in values)
     if isinstance(bare, (ast.Attribute, ast.Constant)):
         return True
-    return any(_guards(node, method) for node in ast.walk(condition))
+    return any(_guards(node, method) for node in walk(condition))
 
 
 def crossing(node: ast.AST) -> str | None:
@@ -95,11 +95,11 @@ def crossing(node: ast.AST) -> str | None:
 
 def comparisons(root: ast.AST, method: ast.FunctionDef) -> list[ast.Compare]:
     """Comparisons under a node that judge the market and have exactly two sides."""
-    looping = {id(inner) for node in ast.walk(root) if isinstance(node, ast.While) for inner in ast.walk(node.test)}
+    looping = {id(inner) for node in walk(root) if isinstance(node, ast.While) for inner in walk(node.test)}
     divisors = _divisors(method)
     return [
         node
-        for node in ast.walk(root)
+        for node in walk(root)
         if isinstance(node, ast.Compare)
         and id(node) not in looping
         and len(node.ops) == 1
@@ -111,18 +111,18 @@ def comparisons(root: ast.AST, method: ast.FunctionDef) -> list[ast.Compare]:
 
 def direct_role(block: list[ast.stmt]) -> Role | None:
     """What the orders among the statements of a block do, not looking into nested blocks; None when mixed or none."""
-    calls = [node for statement in block if not hasattr(statement, "body") for node in ast.walk(statement)]
+    calls = [node for statement in block if not hasattr(statement, "body") for node in walk(statement)]
     return _one_role(calls)
 
 
 def role_of(block: list[ast.stmt]) -> Role | None:
     """What the orders anywhere under a block do; None when there are none or they disagree."""
-    return _one_role([node for statement in block for node in ast.walk(statement)])
+    return _one_role([node for statement in block for node in walk(statement)])
 
 
 def orders(root: ast.AST) -> Iterator[ast.Call]:
     """Calls of ``buy``, ``sell``, ``target``, ``close`` and ``submit`` under a node."""
-    for node in ast.walk(root):
+    for node in walk(root):
         if isinstance(node, ast.Call) and called_method(node) in {"buy", "sell", "target", "close", "submit"}:
             yield node
 
@@ -138,7 +138,7 @@ def order_role(call: ast.Call) -> Role | None:
             weight = number(call.args[0]) if call.args else None
             return Role.EXIT if weight == 0 else Role.ENTRY
         case "submit":
-            sides = [node.attr for node in ast.walk(call) if isinstance(node, ast.Attribute) and node.attr in _SIDES]
+            sides = [node.attr for node in walk(call) if isinstance(node, ast.Attribute) and node.attr in _SIDES]
             return _SIDES[sides[0]] if len(sides) == 1 else None
     return None
 
@@ -165,15 +165,13 @@ def _guards(node: ast.AST, method: ast.FunctionDef) -> bool:
 
 
 def _counts(value: ast.expr) -> bool:
-    return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _SIZES for n in ast.walk(value)
-    )
+    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id in _SIZES for n in walk(value))
 
 
 def _divisors(method: ast.FunctionDef) -> list[str]:
     return [
         ast.dump(node.right)
-        for node in ast.walk(method)
+        for node in walk(method)
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod))
     ]
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import dissect
+from evolution.operators.anatomy import dissect, walk
 from evolution.operators.arms import Arm, rebuild
 from evolution.operators.conditions import Role, crossing, decisions, is_guard
 from evolution.operators.printing import print_tree
@@ -93,8 +93,8 @@ def _leaves_early(table: SymbolTable) -> bool:
     return any(
         isinstance(statement, ast.If)
         and id(statement) not in chains
-        and any(isinstance(node, ast.Return) for node in ast.walk(statement))
-        and any(isinstance(node, ast.Attribute) and node.attr in words for node in ast.walk(statement.test))
+        and any(isinstance(node, ast.Return) for node in walk(statement))
+        and any(isinstance(node, ast.Attribute) and node.attr in words for node in walk(statement.test))
         for statement in (table.anatomy.on_bar.body if table.anatomy.on_bar else ())
     )
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import literal, number
+from evolution.operators.anatomy import literal, number, walk
 from evolution.operators.conditions import comparisons, orders
 from evolution.operators.scales import Scale, scale_of
 
@@ -132,8 +132,8 @@ def _compared(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[_Constant]:
 
 def _factors(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[_Constant]:
     """Floats in products: whole numbers there tend to be counts, and sums tend to hold tiny safeguards."""
-    ordered = {id(node) for call in orders(method) for node in ast.walk(call)}
-    for node in ast.walk(method):
+    ordered = {id(node) for call in orders(method) for node in walk(call)}
+    for node in walk(method):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and id(node) not in ordered:
             for side in (node.left, node.right):
                 if isinstance(side, ast.Constant) and isinstance(side.value, float) and abs(side.value) > 1e-3:

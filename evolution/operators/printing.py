@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 
-from evolution.operators.anatomy import all_names, clone
+from evolution.operators.anatomy import all_names, clone, walk
 
 _QUOTES = ("'", '"', "'''", '"""')
 _LOOSE = (ast.Lambda, ast.IfExp, ast.Yield, ast.YieldFrom, ast.NamedExpr)
@@ -48,16 +48,14 @@ def _mark(tree: ast.AST) -> str:
     """A beginning of names that occurs nowhere in the tree."""
     mark = "f_string_gap_"
     words = all_names(tree)
-    words.update(
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    words.update(node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
     while any(mark in word for word in words):
         mark += "x_"
     return mark
 
 
 def _f_string(node: ast.JoinedStr) -> str:
-    fields = [part for part in ast.walk(node) if isinstance(part, ast.FormattedValue)]
+    fields = [part for part in walk(node) if isinstance(part, ast.FormattedValue)]
     inside = [_expression(field.value) for field in fields]
     if any("\\" in text for text in inside):
         raise UnprintableError("a backslash inside the braces of an f-string")

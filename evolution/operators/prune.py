@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import HOOKS, called_method, own_attribute
+from evolution.operators.anatomy import HOOKS, called_method, own_attribute, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +24,9 @@ def prune(tree: ast.Module, class_name: str) -> bool:
 
 
 def _prune_once(tree: ast.Module, class_name: str) -> bool:
-    loaded = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    loaded = {node.id for node in walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     attributes = {
-        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)
+        node.attr for node in walk(tree) if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store)
     }
     changed = _filter(tree, lambda node: not _dead_at_top(node, loaded | {class_name}))
     for body in tree.body:
@@ -38,7 +38,7 @@ def _prune_once(tree: ast.Module, class_name: str) -> bool:
 
 
 def _prune_method(method: ast.FunctionDef, attributes: set[str]) -> bool:
-    used = {node.id for node in ast.walk(method) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    used = {node.id for node in walk(method) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
 
     def alive(statement: ast.stmt) -> bool:
         match statement:
@@ -54,11 +54,11 @@ def _prune_method(method: ast.FunctionDef, attributes: set[str]) -> bool:
         return True
 
     changed = False
-    for node in ast.walk(method):
+    for node in walk(method):
         for name in ("body", "orelse"):
             if isinstance(getattr(node, name, None), list):
                 changed |= _filter(node, alive, name)
-    for node in ast.walk(method):
+    for node in walk(method):
         if getattr(node, "body", None) == []:
             node.body = [ast.Pass()]  # type: ignore[attr-defined]  # the line above found the attribute
     return changed
@@ -95,7 +95,7 @@ def _dead_member(statement: ast.stmt, used: set[str]) -> bool:
 
 def _acts(value: ast.expr) -> bool:
     """Whether evaluating a value may do something besides giving a value."""
-    calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+    calls = [node for node in walk(value) if isinstance(node, ast.Call)]
     return any(
         called_method(call) != "indicator" and not (isinstance(call.func, ast.Name) and call.func.id == "param")
         for call in calls

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import PRICE_FIELDS, Anatomy, Declaration, number, own_attribute
+from evolution.operators.anatomy import PRICE_FIELDS, Anatomy, Declaration, number, own_attribute, walk
 from runtime.indicators import REGISTRY
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def scale_of(expression: ast.expr, anatomy: Anatomy, method: ast.FunctionDef) ->
 
 def local_values(method: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
     """What a method assigns to a local name, in source order."""
-    for node in ast.walk(method):
+    for node in walk(method):
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
             yield node.value
 

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evolution.operators.anatomy import walk
 from evolution.operators.atoms import draw_atom
 from evolution.operators.conditions import (
     CROSSINGS,
@@ -44,7 +45,7 @@ class ComparatorFlip:
         sites: list[ast.Compare | ast.Call] = []
         for method in parents[0].deciding_methods():
             sites += comparisons(method, method)
-            sites += [node for node in ast.walk(method) if isinstance(node, ast.Call) and crossing(node)]
+            sites += [node for node in walk(method) if isinstance(node, ast.Call) and crossing(node)]
         if not sites:
             return None
         site = rng.choice(sites)
@@ -84,7 +85,7 @@ class BooleanFlip:
         pure = [
             node
             for method in parents[0].deciding_methods()
-            for node in ast.walk(method)
+            for node in walk(method)
             if isinstance(node, ast.BoolOp) and not any(is_guard(value, method) for value in node.values)
         ]
         tests = {id(site.statement.test) for site in joined}
@@ -166,7 +167,7 @@ def _atoms(site: Decision) -> int:
     return sum(
         isinstance(node, (ast.Compare, ast.Call)) and (isinstance(node, ast.Compare) or crossing(node) is not None)
         for signal in site.signals
-        for node in ast.walk(signal)
+        for node in walk(signal)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.operators.anatomy import API_ATTRIBUTES, HOOKS, own_attribute
+from evolution.operators.anatomy import API_ATTRIBUTES, HOOKS, own_attribute, walk
 from evolution.operators.arms import Arm, find_arms
 from evolution.operators.canonical import shape
 from evolution.operators.conditions import Role
@@ -76,7 +76,7 @@ class SymbolTable:
         """The strategy's own names that occur under a node, each once, in source order."""
         found: dict[Symbol, None] = {}
         bound = set() if in_on_bar else bound_names(node)
-        for inner in ast.walk(node):
+        for inner in walk(node):
             name = own_attribute(inner)
             if name is not None and name not in API_ATTRIBUTES and name not in HOOKS:
                 found[Symbol(Kind.OWN, name)] = None
@@ -135,7 +135,7 @@ def _definitions(anatomy: Anatomy, arms: list[Arm]) -> Iterator[Definition]:
 
 def _stores(root: ast.AST, local: frozenset[str] = frozenset()) -> Iterator[Symbol]:
     """What a statement sets or changes in place, also through ``self.x.y = ...``, ``self.x[0] = ...``, ``self.x.add()``."""
-    for node in ast.walk(root):
+    for node in walk(root):
         if _is_store(node):
             changed: ast.AST = node
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -166,10 +166,10 @@ def _module_names(statement: ast.stmt) -> list[str]:
 
 def stored_names(root: ast.AST) -> list[str]:
     """Plain names that are set under a node."""
-    return [node.id for node in ast.walk(root) if isinstance(node, ast.Name) and _is_store(node)]
+    return [node.id for node in walk(root) if isinstance(node, ast.Name) and _is_store(node)]
 
 
 def bound_names(node: ast.AST) -> set[str]:
     """Names that a function binds for itself."""
-    arguments = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
+    arguments = {inner.arg for inner in walk(node) if isinstance(inner, ast.arg)}
     return arguments.union(stored_names(node))

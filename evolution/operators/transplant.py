@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from evolution.operators.anatomy import HOOKS, all_names, clone, fresh_name, own_attribute
+from evolution.operators.anatomy import HOOKS, all_names, clone, fresh_name, own_attribute, walk
 from evolution.operators.conditions import orders
 from evolution.operators.symbols import (
     ARM_PLACES,
@@ -64,7 +64,7 @@ def transplant(host: SymbolTable, donor: SymbolTable, pieces: Sequence[Node]) ->
 def _closure(donor: SymbolTable, pieces: Sequence[ast.AST]) -> Closure | None:
     own_locals = [Symbol(Kind.LOCAL, name) for piece in pieces for name in stored_names(piece)]
     closure = Closure(symbols=dict.fromkeys(own_locals))
-    inside = {id(node) for piece in pieces for node in ast.walk(piece)}
+    inside = {id(node) for piece in pieces for node in walk(piece)}
     queue = [(piece, "on_bar") for piece in pieces]
     while queue:
         node, hook = queue.pop(0)
@@ -125,8 +125,8 @@ def _hook(donor: SymbolTable, definition: Definition) -> str:
 
 def _is_self_contained(donor: SymbolTable, node: ast.AST, hook: str) -> bool:
     """Whether all that a node uses can be seen: no local that is set elsewhere, no ``self`` handed to somebody."""
-    named = {id(inner.value) for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}
-    if any(isinstance(inner, ast.Name) and inner.id == "self" and id(inner) not in named for inner in ast.walk(node)):
+    named = {id(inner.value) for inner in walk(node) if isinstance(inner, ast.Attribute)}
+    if any(isinstance(inner, ast.Name) and inner.id == "self" and id(inner) not in named for inner in walk(node)):
         return False
     method = donor.anatomy.methods.get(hook)
     if method is None:
@@ -135,7 +135,7 @@ def _is_self_contained(donor: SymbolTable, node: ast.AST, hook: str) -> bool:
     outer = (bound_names(method) - given) - bound_names(node)
     if hook == "__init__":
         outer |= set(_arguments(method)) - {"self"}
-    used = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    used = {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}
     known = {symbol.name for symbol in donor.references(node, in_on_bar=True) if symbol.kind is Kind.LOCAL}
     return not used & outer - (known if hook == "on_bar" else set())
 
@@ -202,7 +202,7 @@ class _Rename:
     def _copy(self, node: Node, words: dict[str, str]) -> Node:
         attributes = {symbol.name: name for symbol, name in self.names.items() if symbol.kind is Kind.OWN}
         twin = clone(node)
-        for inner in ast.walk(twin):
+        for inner in walk(twin):
             name = own_attribute(inner)
             if isinstance(inner, ast.Attribute) and name is not None:
                 inner.attr = attributes.get(name, name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.operators.anatomy import clone, dissect
-from evolution.operators.canonical import hash_tree, scanned_once, without_docstrings
+from evolution.operators.anatomy import clone, dissect, walk
+from evolution.operators.canonical import canonical_hash, hash_tree, scanned_once, without_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
 from evolution.operators.jitter import ConstantJitter, ParameterJitter
@@ -20,6 +19,7 @@ from gates.scan import Scanned, judge_contract
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
+    import ast
     import random
     from collections.abc import Sequence
 
@@ -167,7 +167,7 @@ def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Va
     if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
         return None
     known = frozenset().union(*(strain.hashes for strain in stock))
-    if hash_tree(scanned.tree, scanned.class_name) in known:
+    if canonical_hash(source) in known:
         return None
     return Variation(source=source, operator=f"offline/{operator.name}", detail=_capped(detail))
 
@@ -182,7 +182,7 @@ def _finished(tree: ast.Module, first: Strain) -> str | None:
 
 
 def _size(tree: ast.Module) -> int:
-    return sum(1 for _ in ast.walk(tree))
+    return sum(1 for _ in walk(tree))
 
 
 def _capped(detail: str) -> str:

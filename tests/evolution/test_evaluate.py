@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from evolution.candidate import Candidate, Provenance
-from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest, run_trial
+from evolution.cascade import Cascade
+from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest, recalled_trial, run_trial
 from evolution.trial import TrialOutcome
 from fitness import ScoreRules
 from gates import Admitted, Evaluation, Finding, Rejected, admit, open_gate_cage
@@ -324,3 +325,95 @@ def test_a_forged_report_is_an_outcome_of_its_candidate_and_no_fault_of_ours(for
         trial = run_trial(candidate(), CageEvaluator(cage=cage, bench=BENCH), BENCH)
     assert trial.outcome is TrialOutcome.KILLED
     assert "does not follow the protocol: cell 1" in trial.reason
+
+
+# The cascade: what is decided between two folds, and what an earlier night already knew
+
+
+class Watched(Scripted):
+    """Shows the reports one by one, as a cage does, and stops when it is told to."""
+
+    def __init__(self, reports):
+        super().__init__(reports=reports)
+        self.shown = 0
+
+    def evaluate(self, source, *, goes_on=None):
+        whole = super().evaluate(source)
+        for count in range(1, len(whole.reports)):
+            self.shown = count
+            if goes_on is not None and not goes_on(whole.reports[:count]):
+                return replace(whole, reports=whole.reports[:count], was_stopped=True)
+        return whole
+
+
+def four_folds():
+    """Four folds of one symbol, so that the probe is half of them."""
+    cells = tuple(
+        Cell(symbol="AAA", fold=f"train-{n + 1}", start=WARMUP_BARS + 60 * n, stop=WARMUP_BARS + 60 * (n + 1))
+        for n in range(4)
+    )
+    bench = CellBench.build(BARS, cells, RunConfig())
+    return bench, tuple(run_strategy(Swing, each.bars, each.config) for each in bench.cells)
+
+
+def test_folds_end_where_another_one_begins():
+    assert BENCH.fold_ends == (2,)
+    assert BENCH.probe_cells == 4
+    bench, _ = four_folds()
+    assert (bench.fold_ends, bench.probe_cells) == ((1, 2, 3), 2)
+
+
+def test_without_a_reason_to_stop_a_cascade_changes_nothing():
+    bench, reports = four_folds()
+    plain = run_trial(candidate(), Scripted(reports=reports), bench)
+    assert run_trial(candidate(), Watched(reports), bench, cascade=Cascade(is_full=True)) == plain
+    assert plain.probe is not None
+    assert plain.probe != plain.behaviour
+
+
+def test_a_duplicate_ends_after_the_folds_of_the_probe():
+    bench, reports = four_folds()
+    probe = run_trial(candidate(), Scripted(reports=reports), bench).probe
+    evaluator = Watched(reports)
+    trial = run_trial(candidate(), evaluator, bench, cascade=Cascade(known={probe: "g000-c001"}))
+    assert trial.outcome is TrialOutcome.DUPLICATE
+    assert evaluator.shown == 2
+    assert trial.probe == probe
+    assert trial.scorecard is None
+    assert trial.record.intervals[0].end < active_end(bench)  # it counts among the trials, on the bars that it saw
+
+
+def active_end(bench):
+    return run_trial(candidate(), Scripted(reports=four_folds()[1]), bench).record.intervals[0].end
+
+
+def test_who_orders_nothing_has_no_probe():
+    bench, _ = four_folds()
+    idle = tuple(run_strategy(Idle, each.bars, each.config) for each in bench.cells)
+    assert run_trial(candidate(), Scripted(reports=idle), bench).probe is None
+
+
+def test_what_an_earlier_night_found_is_recalled_and_marked():
+    bench, reports = four_folds()
+    stored = run_trial(candidate(), Scripted(reports=reports), bench)
+    mine = replace(candidate(), run_id="r2", id="g001-c004", generation=1, index=4)
+    recalled = recalled_trial(mine, stored, bench, Cascade())
+    assert recalled.recalled == "r1/g000-c000"
+    assert recalled.cpu_s == 0.0
+    assert replace(recalled, candidate=stored.candidate, recalled=None, cpu_s=0.5, wall_s=0.75) == stored
+    again = recalled_trial(replace(mine, run_id="r3"), recalled, bench, Cascade())
+    assert again.recalled == "r1/g000-c000"  # where it was found out, not where it was last recalled
+
+
+def test_a_recalled_result_is_judged_as_if_it_had_been_run():
+    bench, reports = four_folds()
+    stored = run_trial(candidate(), Scripted(reports=reports), bench)
+    cascade = Cascade(known={stored.probe: "g000-c001"})
+    recalled = recalled_trial(candidate(), stored, bench, cascade)
+    fresh = run_trial(candidate(), Watched(reports), bench, cascade=cascade)
+    assert replace(recalled, recalled=None, cpu_s=0.5, wall_s=0.75) == fresh
+
+
+def test_results_on_other_cells_are_not_recalled():
+    bench, _ = four_folds()
+    assert recalled_trial(candidate(), try_out(reports=reports_of(Swing)), bench, Cascade()) is None

@@ -504,6 +504,40 @@ def test_an_earlier_night_is_recalled_only_for_the_same_data_configuration_and_e
     assert ledger.recall(StrategySource(b"another"), **key) is None
 
 
+def test_a_text_of_the_same_structure_is_recalled_when_it_is_asked_for(ledger):
+    run = ledger.start_run(FACTS)
+    stored = scored(run.id)
+    stored = replace(stored, candidate=replace(stored.candidate, structure="s1", redraws=2), probe="p1")
+    ledger.add_trials([stored])
+    key = {name: getattr(FACTS, name) for name in ("dataset_sha256", "config_hash", "engine_version")}
+    assert ledger.recall(StrategySource(b"another layout"), **key, structure="s1") == stored
+    assert ledger.recall(StrategySource(b"another layout"), **key, structure="s2") is None
+
+
+def test_only_other_runs_with_the_same_binding_can_be_recalled_from(ledger):
+    first = ledger.start_run(FACTS)
+    assert not ledger.has_other_runs(first.id)
+    ledger.start_run(replace(FACTS, engine_version="other"))
+    assert not ledger.has_other_runs(first.id)
+    ledger.start_run(FACTS)
+    assert ledger.has_other_runs(first.id)
+
+
+def test_what_all_runs_scored_is_told_once_whoever_recalled_it(ledger):
+    first, second = ledger.start_run(FACTS), ledger.start_run(FACTS)
+    mine, theirs = scored(first.id), replace(scored(second.id), recalled=f"{first.id}/g000-c000")
+    ledger.add_trials([mine, theirs, rejected(second.id, index=1)])
+    assert ledger.scored(FACTS) == (mine,)
+    assert ledger.scored(replace(FACTS, dataset_sha256="other")) == ()
+
+
+def test_a_story_grows_part_by_part(ledger):
+    run = ledger.start_run(FACTS)
+    ledger.tell(run.id, end="all generations are done")
+    assert ledger.tell(run.id, control="r-2").story == {"end": "all generations are done", "control": "r-2"}
+    assert ledger.run(run.id).story["control"] == "r-2"
+
+
 def test_a_kill_is_not_recalled_since_the_machine_may_be_to_blame(ledger):
     run = ledger.start_run(FACTS)
     killed = Trial(candidate=candidate(run.id), outcome=TrialOutcome.KILLED, reason="ran past 30 s of wall time")

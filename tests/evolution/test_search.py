@@ -343,3 +343,82 @@ def test_plans_out_of_range_are_refused(wrong):
 def test_a_search_needs_a_starter():
     with pytest.raises(ValueError, match="at least 1"):
         new_search(starters=0)
+
+
+WIDE = SearchPlan(
+    generations=7, population=12, islands=3, migrate_every=2, archive_rate=0.3, crossover_rate=0.5, llm_share=0.2
+)
+
+
+@given(world=st.integers(0, 10_000), order=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=20)
+def test_islands_and_archive_leave_no_trace_of_the_order_of_telling_either(world, order):
+    straight, jumbled = new_search(WIDE), new_search(WIDE)
+    assert play(straight, world) == play(jumbled, world, random.Random(order))
+    assert state(straight) == state(jumbled)
+    assert straight.archive == jumbled.archive
+
+
+@given(world=st.integers(0, 10_000), kept=st.integers(0, 84))
+@settings(deadline=None, max_examples=20)
+def test_a_run_on_islands_resumes_from_its_stored_trials(world, kept):
+    whole, resumed = new_search(WIDE), new_search(WIDE)
+    trials = play(whole, world)
+    resumed.replay(trials[:kept])
+    assert [*trials[:kept], *play(resumed, world)] == trials
+    assert state(resumed) == state(whole)
+    assert resumed.restarts == whole.restarts
+
+
+def test_places_of_an_island_are_bred_from_that_island():
+    plan = SearchPlan(generations=2, population=12, islands=3, crossover_rate=0.5)
+    search = new_search(plan, starters=12)
+    search.tell([scored(each, sharpe=each.index / 10) for each in search.ask()])
+    for proposal in search.ask():
+        assert {int(parent.split("c")[1]) % 3 for parent in proposal.parents} == {proposal.index % 3}
+
+
+def test_the_archive_lends_parents_that_selection_has_dropped():
+    plan = SearchPlan(generations=3, population=4, archive_rate=1.0, crossover_rate=0.0)
+    search = new_search(plan)
+    slow, *others = search.ask()
+    ways = [scored(each, sharpe=1.0 + each.index, exposure=0.9) for each in others]
+    search.tell([scored(slow, sharpe=0.1, exposure=0.1), *ways])
+    search.tell([scored(each, sharpe=5.0 + each.index, exposure=0.9) for each in search.ask()])
+    assert slow.id not in {each.candidate.id for each in search.survivors}
+    assert any(slow.id in each.parents for each in search.ask())
+
+
+def test_a_search_whose_front_does_not_grow_ends():
+    plan = SearchPlan(generations=20, population=4, patience=2)
+    search = new_search(plan)
+    for _ in range(3):
+        search.tell([scored(each) for each in search.ask()])
+    assert search.end is SearchEnd.NO_IMPROVEMENT
+    assert search.ask() == ()
+
+
+def test_a_search_that_is_stopped_from_outside_asks_for_nothing():
+    search = new_search()
+    search.tell([scored(each) for each in search.ask()])
+    search.stop()
+    assert search.ask() == ()
+    assert search.end is SearchEnd.STOPPED
+    assert search.front
+
+
+def test_places_are_taken_when_as_many_feasible_ones_survive():
+    search = new_search(SearchPlan(generations=3, population=4))
+    proposals = search.ask()
+    search.tell([scored(each, sharpe=each.index) for each in proposals[:3]])
+    search.tell([trial(proposals[3], TrialOutcome.VETOED, card(Objectives(sharpe=9, calmar=9, turnover=1), 0.5))])
+    proposals = search.ask()
+    assert not any(map(search.is_full_for, proposals))
+    search.tell([scored(each, sharpe=5 + each.index, exposure=each.index / 10) for each in proposals])
+    assert all(map(search.is_full_for, search.ask()))
+
+
+@pytest.mark.parametrize("wrong", [{"islands": 2}, {"migrate_every": 0}, {"archive_rate": 1.5}, {"patience": 0}])
+def test_more_plans_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"search plan: {next(iter(wrong))}"):
+        SearchPlan(**({"generations": 1, "population": 4} | wrong))

@@ -19,6 +19,8 @@ from evolution.selection import (
     Boxes,
     ConstrainedFitness,
     Entrant,
+    _fronts,
+    _individuals,
     hypervolume,
     pareto_front,
     select,
@@ -318,3 +320,16 @@ def test_points_that_are_not_better_than_the_reference_add_nothing():
 @given(points=st.lists(objectives.map(lambda values: goals(*values)), max_size=8), extra=objectives)
 def test_hypervolume_never_falls_when_a_point_is_added(points, extra):
     assert hypervolume([*points, goals(*extra)]) >= hypervolume(points) - 1e-9
+
+
+@settings(deadline=None, max_examples=60)
+@given(crowd=crowds(), boxed=st.booleans())
+def test_fronts_are_those_that_asking_one_pair_at_a_time_gives(crowd, boxed):
+    """Checked against DEAP's own sorting, which asks ``dominates`` for each pair."""
+    individuals = _individuals(crowd, Boxes(sharpe=1.0, calmar=1.0, turnover=0.5) if boxed else None)
+    expected = emo.sortNondominated(individuals, len(individuals))
+
+    def ids(fronts):
+        return [sorted(each.entrant.id for each in front) for front in fronts]
+
+    assert ids(_fronts(individuals)) == ids(expected)

@@ -1,0 +1,142 @@
+"""What one candidate costs the parent process, whatever the size of the population and however long the run.
+
+A whole night without Prefect, with everything but the candidate's own run: breeding, memory, selection, ledger, files. What judges a
+source is made up from its digest; the cage and the replay of order logs have a bench of their own (``make bench-cage``).
+Processor time, not wall time.
+
+    make bench-search
+    python benchmarks/bench_search_scaling.py --candidates 10000
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from evolution.trial import Trial, TrialOutcome
+from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from flows import night as nights
+from flows.night import Order
+from flows.settings import Settings
+from flows.start import open_night
+from flows.watch import SilentWatch
+
+if TYPE_CHECKING:
+    from evolution.candidate import Candidate
+    from evolution.evaluate import CellBench
+
+
+def judged(candidate: Candidate, _evaluator: object, bench: CellBench, **_options: object) -> Trial:
+    """A trial that follows from the source alone, with a scorecard of full size."""
+    rng = random.Random(candidate.source.sha256)
+    cells = tuple(_cell(each.cell.symbol, each.cell.fold, rng) for each in bench.cells)
+    violation = rng.uniform(0.1, 1.0) if rng.random() < 0.3 else 0.0
+    card = Scorecard(
+        cells=cells,
+        objectives=Objectives(
+            sharpe=rng.gauss(0.3, 0.4), calmar=rng.gauss(0.2, 0.3), turnover=rng.lognormvariate(2.5, 0.6)
+        ),
+        violation=violation,
+        vetoes=("too deep",) if violation else (),
+        score=rng.gauss(0.3, 0.3),
+        benchmark_score=0.4,
+        beats_buy_and_hold=False,
+        trades=sum(cell.metrics.trades for cell in cells),
+        max_drawdown=0.2,
+    )
+    return Trial(
+        candidate=candidate,
+        outcome=TrialOutcome.VETOED if violation else TrialOutcome.SCORED,
+        reason="made up",
+        scorecard=card,
+        behaviour=candidate.source.sha256,
+        probe=candidate.source.sha256,
+        cpu_s=0.1,
+        wall_s=0.1,
+    )
+
+
+def _cell(symbol: str, fold: str, rng: random.Random) -> CellResult:
+    metrics = Metrics(
+        total_return=rng.gauss(0.1, 0.2),
+        cagr=rng.gauss(0.1, 0.1),
+        sharpe=rng.gauss(0.3, 0.5),
+        sortino=rng.gauss(0.4, 0.6),
+        calmar=rng.gauss(0.3, 0.4),
+        max_drawdown=rng.uniform(0.05, 0.3),
+        turnover=rng.uniform(1, 60),
+        exposure=rng.random(),
+        trades=rng.randrange(3, 60),
+        fees=rng.uniform(10, 1e4),
+        final_equity=rng.uniform(8e4, 2e5),
+        seed_score=rng.gauss(0.3, 0.4),
+    )
+    return CellResult(symbol=symbol, fold=fold, metrics=metrics, buy_and_hold=metrics, ruined=False)
+
+
+class Cost(NamedTuple):
+    """Processor time per candidate, in milliseconds."""
+
+    first: float
+    """Over the second generation and those after it, up to a thousand candidates: the first one is mostly copies of seeds."""
+    last: float
+    """Over the last thousand."""
+    mean: float
+    peak_mib: float
+    """Largest resident size of this process so far."""
+
+
+def run(population: int, generations: int) -> Cost:
+    """One night."""
+    costs: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="trigate-scaling-") as folder:
+        home = Path(folder) / "home"
+        home.mkdir()
+        settings = Settings.model_validate({"workers": 1})
+        order = Order(
+            data=settings.data,
+            generations=generations,
+            population=population,
+            crossover_rate=0.3,
+            llm_share=0.0,
+            seed=1,
+        )
+        with open_night(settings, home, SilentWatch(), order) as night:
+            while night.search.end is None:
+                began = time.process_time()
+                for candidate in night.breed():
+                    night.try_candidate(candidate)
+                night.close_generation()
+                costs += [(time.process_time() - began) / population * 1000.0] * population
+    later = costs[population:]
+    most = min(1000, len(later))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Cost(sum(later[:most]) / most, sum(later[-most:]) / most, sum(later) / len(later), peak)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--candidates", type=int, default=4_000, help="of the long run, 40 a generation")
+    parser.add_argument("--populations", type=int, nargs=2, default=(200, 2_000))
+    arguments = parser.parse_args()
+    nights.run_trial = judged  # type: ignore[assignment]  # everything else is the real thing
+    small, large = (run(population, 3) for population in arguments.populations)
+    for population, cost in zip(arguments.populations, (small, large), strict=True):
+        print(f"population {population:5}: {cost.mean:6.2f} ms a candidate")
+    print(f"ratio: {large.mean / small.mean:.2f}")
+    long = run(40, arguments.candidates // 40)
+    print(
+        f"{arguments.candidates} candidates, 40 a generation: {long.mean:.2f} ms a candidate; first thousand {long.first:.2f}, "
+        f"last {long.last:.2f} (ratio {long.last / long.first:.2f}); peak {long.peak_mib:.0f} MiB"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
