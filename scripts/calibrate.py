@@ -313,13 +313,13 @@ def plan(arguments: argparse.Namespace, template: str) -> tuple[list[Task], dict
     return sorted(tasks, key=lambda task: task.number), words
 
 
-def run_all(tasks: list[Task], workers: int, out: Path | None) -> list[NightRecord]:
-    """Run what is not kept yet, a few at a time; each is kept as soon as it is done."""
+def run_all(tasks: list[Task], workers: int, out: Path | None, *, only_kept: bool = False) -> list[NightRecord]:
+    """Run what is not kept yet, a few at a time (nothing with ``only_kept``); each is kept as soon as it is done."""
     records = _kept(out)
     done = {(record.kind, record.number) for record in records}
     wanted = {(task.kind, task.number) for task in tasks}
     records = [record for record in records if (record.kind, record.number) in wanted]
-    open_tasks = [task for task in tasks if (task.kind, task.number) not in done]
+    open_tasks = [] if only_kept else [task for task in tasks if (task.kind, task.number) not in done]
     with ProcessPoolExecutor(max_workers=workers, mp_context=get_context("spawn"), max_tasks_per_child=20) as pool:
         futures = [pool.submit(run_night, task) for task in open_tasks]
         for future in as_completed(futures):
@@ -424,8 +424,11 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=20261201)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--out", type=Path, default=None, help="folder that keeps each night")
+    parser.add_argument("--kept", action="store_true", help="run nothing: the table of the nights that --out has kept")
     parser.add_argument("--json", action="store_true", help="print the nights as JSON instead of the table")
     arguments = parser.parse_args(words)
+    if arguments.kept and arguments.out is None:
+        parser.error("--kept prints what --out has kept: name that folder")
     if arguments.out is not None:
         arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -433,7 +436,7 @@ def main(words: list[str] | None = None) -> int:
         open_engine(Path(folder)).dispose()
         tasks, words_of = plan(arguments, folder)
         try:
-            records = run_all(tasks, arguments.workers, arguments.out)
+            records = run_all(tasks, arguments.workers, arguments.out, only_kept=arguments.kept)
         except BrokenProcessPool:
             kept = (
                 "nothing is kept without --out"

@@ -55,6 +55,10 @@ def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stop
     assert all(night["outcome"] in {"empty", "failed"} for night in nights)
     assert all(night["candidates"] == 24 for night in nights)
 
+    # One more night is asked for, and with --kept only those that are there are told.
+    assert calibrate.main([*words, "--null", "3", "--kept"]) == 0
+    assert "null: 2 nights" in capsys.readouterr().out
+
     assert calibrate.main([*words, "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out) == sorted(nights, key=lambda night: night["number"])
@@ -85,3 +89,9 @@ def test_a_night_follows_its_seed(calibrate, tmp_path):
     assert (first.finalists, first.outcome, first.best_score) == (second.finalists, second.outcome, second.best_score)
     assert first.finalists
     assert all(each.vault_psr is not None and "jitter-stress" in each.figures for each in first.finalists)
+
+
+def test_what_was_kept_needs_a_folder(calibrate, capsys):
+    with pytest.raises(SystemExit):
+        calibrate.main(["--kept"])
+    assert "name that folder" in capsys.readouterr().err
