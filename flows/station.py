@@ -43,7 +43,7 @@ _POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"
 # Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
 _PAUSE_BEFORE_RESTART_S = 5.0
 _TURN_S = 0.5
-# The worker hands the signal on to its flows, which write down where they are.
+# For ending in order; after that the kernel ends them.
 _GOODBYE_S = 30.0
 
 
@@ -192,7 +192,7 @@ class _Watch:
         self._tell(worker_pid=self._worker.pid)
 
     def _stop(self) -> None:
-        """The worker and its flows first: they write down where they are, and say goodbye to the server."""
+        """The worker and its flows first, while the server still listens. What a flow cannot write down any more its lock tells."""
         for process in (self._worker, self._server):
             if process is None:
                 continue

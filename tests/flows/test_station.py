@@ -169,9 +169,10 @@ def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(trigate, tmp_
         ended = trigate.run("down", timeout=PATIENCE_S)
     assert (ended.code, ended.out) == (0, "ended; what was stored stays stored\n"), ended.err
     assert standing.find(trigate.home) is None
-    # The run that was under way had time to write down where it was.
+    # Nobody works any more on the run that was under way, whether or not it could still write that down, and it can go on.
     newest = trigate.run("runs", "list", "--json").document[0]
-    assert (newest["status"], newest["resume"]) == ("interrupted", f"trigate evolve --resume {newest['id']}")
+    assert newest["status"] in {"interrupted", "cut short"}
+    assert newest["resume"] == f"trigate evolve --resume {newest['id']}"
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))
