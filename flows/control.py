@@ -89,6 +89,7 @@ def _control_of(night: Night) -> Iterator[Night]:
         search=Search(budget, run_id=record.id, seed=order.seed, starters=len(night.starters)),
         bench=night.bench,
         cage=night.cage,
+        foresight=night.foresight,
         models=None,
         watch=SilentWatch(),
         now=night.now,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from evolution.candidate_files import CandidateFiles
-    from evolution.evaluate import CellBench
+    from evolution.evaluate import CellBench, Foresight
     from evolution.ledger import TrialLedger
     from evolution.llm.team import Team
     from evolution.pool import Pool
@@ -104,6 +104,8 @@ class Night:
     search: Search
     bench: CellBench
     cage: Cage
+    foresight: Foresight
+    """Whether a candidate with a score does the same before another future."""
     models: Team | None
     watch: Watch
     now: Callable[[], datetime]
@@ -251,7 +253,7 @@ class Night:
         recalled = self._recalled(made, cascade)
         if recalled is not None:
             return self._keep(recalled)
-        return self._keep(run_trial(made, rehearsal, self.bench, cascade=cascade))
+        return self._keep(run_trial(made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade))
 
     def _recalled(self, made: Candidate, cascade: Cascade) -> Trial | None:
         """What an earlier night found out about the same strategy, judged as tonight's are; None when nobody knows."""

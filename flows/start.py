@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CellBench
+from evolution.evaluate import CellBench, Foresight
+from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool
@@ -129,7 +130,10 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         clients = open_clients(stack, settings, order)
         watch.now("opening the cage")
         bars = dataset.train_bars()
+        bench = CellBench.build(bars, dataset.train_cells(), settings.run_config())
+        noise = NoiseBench.build(bench)
         cage = stack.enter_context(opening.gate_cage(bars, settings.cage))
+        noise_cage = stack.enter_context(opening.gate_cage(noise.bars, settings.cage))
         heritage = _heritage(ledger, order, _facts(settings, order, dataset))
         order = replace(order, warm=tuple(_place(trial) for trial in heritage))
         starters = (*seed_sources(), *((_place(trial), trial.candidate.source) for trial in heritage))
@@ -147,8 +151,9 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
             pool=Pool(engine, now=now),
             files=CandidateFiles(home),
             search=Search(_plan(order), run_id=record.id, seed=order.seed, starters=len(starters)),
-            bench=CellBench.build(bars, dataset.train_cells(), settings.run_config()),
+            bench=bench,
             cage=cage,
+            foresight=Foresight.in_cage(noise_cage, noise, settings.cage_limits()),
             models=open_team(
                 stack, clients, settings, order, engine=engine, run_id=record.id, replayed=replayed, watch=watch
             ),
