@@ -83,6 +83,11 @@ class Outage:
     """True where waiting does not help (key, quota, model name, address, ceiling): stop. False: pause, then ask again."""
     scope: Scope | None = None
     """The ceiling that is reached: ``GENERATION``, ``RUN`` or ``DAY``; None for an endpoint that does not work."""
+    after_s: float | None = None
+    """How long the endpoint asked to wait, seconds; None when it did not say."""
+    is_spent: bool = False
+    """True where this question must not be asked again: it may have been paid for, or the endpoint refuses it. Whether the
+    endpoint or this one question is at fault shows only by other questions (``team.Patience``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +239,7 @@ class LlmBreeder:
         elif isinstance(outcome, Fatal) and outcome.kind in _ONE_CALL_ONLY:
             result = Barren(proposal=proposal, reason=reason)
         else:
-            result = Outage(reason=reason + way_out(self.profile, outcome), is_lasting=isinstance(outcome, Fatal))
+            result = _outage(reason + way_out(self.profile, outcome), outcome)
         return Breeding(result=result, usage=course.usage, rounds=course.rounds)
 
     def _given_up(self, proposal: Proposal, task: Task, course: _Course) -> Breeding:
@@ -262,6 +267,13 @@ class LlmBreeder:
             provenance=provenance,
         )
         return Breeding(result=candidate, usage=course.usage, rounds=course.rounds)
+
+
+def _outage(reason: str, outcome: Retryable | Fatal) -> Outage:
+    if isinstance(outcome, Fatal):
+        return Outage(reason=reason, is_lasting=True, is_spent=outcome.kind is FatalKind.BAD_REQUEST)
+    was_billed = bool(outcome.usage.prompt_tokens)
+    return Outage(reason=reason, is_lasting=False, after_s=outcome.after_s, is_spent=was_billed)
 
 
 def _new_source(answer: Answer | Unreadable, same: Container[str], known: Container[str]) -> Answer | Unreadable:

@@ -7,6 +7,7 @@ only knows the variable's name, so that a profile may be hashed, stored and show
 from __future__ import annotations
 
 import ipaddress
+import re
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _TOKENS_PER_PRICE_UNIT = 1_000_000
 # The first version of Anthropic's protocol that refuses a temperature.
 _WITHOUT_TEMPERATURE = "2026-10-21"
+# Keys are of mixed case, or have long runs of digits.
+_VARIABLE = re.compile(r"(?=.{1,60}$)(?:[A-Z]+[0-9]{0,3})(?:_(?:[A-Z]+[0-9]{0,3}|[0-9]{1,3}))*")
 _Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
@@ -101,6 +104,12 @@ class LlmProfile(_Value):
     price: Price | None = None
     """None means unknown, not free."""
 
+    @property
+    def key_variable(self) -> str:
+        """The key's variable for messages: by its name where no key looks like that, else by its setting."""
+        is_name = self.key_env is not None and _VARIABLE.fullmatch(self.key_env)
+        return str(self.key_env) if is_name else f"the variable that [llm.{self.name}] key_env names"
+
     @field_validator("base_url")
     @classmethod
     def _is_plain_address(cls, value: str) -> str:
@@ -109,7 +118,10 @@ class LlmProfile(_Value):
             raise ValueError("must be an address like https://host/v1 or http://127.0.0.1:8080/v1")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             raise ValueError("must hold no user, password, query or fragment: name the key's variable in key_env")
-        _ = parts.port  # raises ValueError with its own sentence
+        try:
+            _ = parts.port
+        except ValueError:  # its own sentence repeats what may be a key
+            raise ValueError("must have a number from 0 to 65535 as its port, or none") from None
         return value.rstrip("/")
 
     @model_validator(mode="after")

@@ -73,3 +73,10 @@ def test_a_profile_is_frozen_and_survives_a_round_trip():
 def test_a_price_is_per_million_tokens():
     price = Price(input_per_million=2, output_per_million=8, as_of=date(2026, 11, 1))
     assert price.cost(Usage(prompt_tokens=500_000, completion_tokens=250_000)) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("port", ["sk-canary-123", "99999", "-1", "\u0663"])
+def test_what_stands_for_a_port_is_not_repeated(port):
+    with pytest.raises(ValidationError, match=r"port|address") as error:
+        LlmProfile(name="p", base_url=f"https://h:{port}/v1", model="m")
+    assert port not in str(error.value)
