@@ -18,6 +18,7 @@ from evolution.llm.book import NO_BOOK, Call
 from evolution.llm.counting import estimated_tokens, upper_bound
 from evolution.llm.dialects import DIALECTS
 from evolution.llm.exchange import Broken, Reply
+from evolution.llm.failures import answering_model
 from evolution.llm.outcomes import Fatal, FatalKind, Held, Malformed, Outcome, Retryable, Trouble, Usage
 from evolution.llm.question import LlmRequest, Message, Role
 from evolution.llm.retry import Timing, asked_wait_s, backoff_s
@@ -79,6 +80,7 @@ class EndpointClient:
         self._transport = transport
         self._timing = timing or Timing()
         self._closed = threading.Event()
+        self._tells_model = False
         self._sleep = self._timing.sleep or self._closed.wait
         self._slots = threading.BoundedSemaphore(profile.max_concurrency)
 
@@ -145,10 +147,20 @@ class EndpointClient:
         outcome = self._read(answer, call)
         outcome = replace(outcome, usage=replace(outcome.usage, calls=1))
         book.settle(number, call, outcome)
+        if isinstance(answer, Reply):
+            self._note_model(answer)
         reason = outcome.reason if isinstance(outcome, Retryable | Fatal) else ""
         _log.info("%s: call for %s, attempt %d: %s in %.1f s%s", self.profile.name, call.request.subject, attempt,
                   outcome.code, elapsed_s, f", {reason}" if reason else "")  # fmt: skip
         return outcome
+
+    def _note_model(self, answer: Reply) -> None:
+        """Say once when another model answers than was asked for: what is stored names the one that was asked."""
+        named = answering_model(answer)
+        # Providers add a date or a tag to the name.
+        if named and not self._tells_model and not named.lower().startswith(self.profile.model.lower()):
+            self._tells_model = True
+            _log.warning("profile %s asks for model %r, and %r answers", self.profile.name, self.profile.model, named)
 
     def _answer(self, call: Call, timeout_s: float) -> Reply | Broken:
         window = self.profile.context_tokens

@@ -169,6 +169,13 @@ def _by_name(error: _Error | None, *, is_passing: bool) -> Outcome | None:
     return None
 
 
+def answering_model(reply: Reply) -> str:
+    """The model that an answer says it is from; empty when it does not say."""
+    document = _document(reply) if 200 <= reply.status < 300 else None
+    named = document.get("model") if isinstance(document, dict) else None
+    return one_line(named, 100) if isinstance(named, str) else ""
+
+
 def _document(reply: Reply) -> Any:
     """The body as JSON; None when it is none."""
     try:

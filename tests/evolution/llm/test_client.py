@@ -389,3 +389,20 @@ def test_a_wrong_address_that_answers_something_names_its_setting(profile_for):
     profile = profile_for("http://127.0.0.1:9/v2")
     words = way_out(profile, Retryable(trouble=Trouble.MALFORMED, reason="no"))
     assert "base_url (http://127.0.0.1:9/v2) and dialect (openai_chat) in [llm.test]" in words
+
+
+def test_another_model_than_was_asked_for_is_named_once(serve, connect, ask, caplog, monkeypatch, llm_server):
+    real = llm_server.rendered
+
+    def rendered(*args):
+        answer = real(*args)
+        answer.body = answer.body.replace(b'"model": "scripted"', b'"model": "another-model"')
+        return answer
+
+    client, _ = connect()
+    ask(client)
+    assert "another-model" not in caplog.text
+    monkeypatch.setattr(llm_server, "rendered", rendered)
+    ask(client)
+    ask(client)
+    assert caplog.text.count("asks for model 'scripted', and 'another-model' answers") == 1
