@@ -176,6 +176,7 @@ class LlmBreeder:
         same = {canonical_hash(source) for source in (*task.shown, *(parent.candidate.source for parent in parents))}
         course = _Course()
         prompt: Prompt | None = task.first()
+        is_repair = False
         while prompt is not None:
             outcome = self._ask(proposal, prompt, course)
             if isinstance(outcome, Retryable | Fatal | Held):
@@ -184,12 +185,13 @@ class LlmBreeder:
             if isinstance(answer, Unreadable):
                 course.obstacle = answer.reason
                 prompt = task.again(answer) if course.rounds <= self._repairs else None
+                is_repair = False  # the question is asked anew, without the source that was refused
                 continue
-            is_repair = course.refused is not None
             verdict = check(answer.source)
             if not isinstance(verdict, Rejected):
                 return self._bred(proposal, task, answer, course, is_repair=is_repair)
             course.refused, course.was_repair = answer, is_repair
+            is_repair = True
             prompt = (
                 task.repair(answer.source, verdict.findings) if self._may_repair(verdict.findings, course) else None
             )

@@ -449,3 +449,10 @@ def test_an_answer_that_is_always_broken_is_paid_for_a_few_times_and_not_for_a_n
     assert isinstance(result, Outage | Barren)
     assert len(server.seen) <= 4
     assert pauses == []
+
+
+def test_a_fresh_sample_after_an_unreadable_repair_is_no_repair(breeder_for, propose, parent, gate_one):
+    breeder, server, _ = breeder_for("violating", "prose", "edit")
+    child = breeder.breed(propose(parent), [parent], gate_one).result
+    assert child.provenance.operator == "llm/mutate"
+    assert "import os" not in server.seen[2].text
