@@ -14,7 +14,7 @@ from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, recalled_trial, run_trial
 from evolution.heritage import compare
 from evolution.llm.breeder import Outage
-from evolution.llm.team import FALLBACK
+from evolution.llm.fallback import FALLBACK
 from evolution.niches import niche_of
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal

@@ -36,9 +36,8 @@ def param(default: Number, *, low: Number, high: Number) -> Number:
         if type(value) not in {int, float} or not math.isfinite(value):
             raise StrategyError("param-value", "param(default, low=, high=) takes plain finite numbers")
     if not low <= default <= high:
-        raise StrategyError(
-            "param-range", f"param({default!r}, low={low!r}, high={high!r}): the default is outside its bounds"
-        )
+        # No message here holds a value of run time: it may be a price, and messages reach the model that wrote the code.
+        raise StrategyError("param-range", "param(default, low=, high=): the default is outside its bounds")
     return default
 
 
@@ -124,7 +123,7 @@ class Strategy:
         lookback = indicators.lookback(call.name, dict(call.params))
         if lookback + 1 > MAX_LOOKBACK:
             raise StrategyError(
-                "lookback-too-long", f"{call.name} needs {lookback + 1} bars: at most {MAX_LOOKBACK} are allowed"
+                "lookback-too-long", f"{call.name} with these parameters needs more than {MAX_LOOKBACK} bars"
             )
         return self._desk.declare(call)
 
@@ -138,9 +137,7 @@ class Strategy:
         if type(bars) is not int or bars < 1:
             raise StrategyError("need-value", "need(n) takes a whole number of bars above 0")
         if bars > MAX_LOOKBACK:
-            raise StrategyError(
-                "lookback-too-long", f"need({min(bars, 10**9)}): at most {MAX_LOOKBACK} bars are allowed"
-            )
+            raise StrategyError("lookback-too-long", f"need(n): at most {MAX_LOOKBACK} bars are allowed")
         self._desk.need = max(self._desk.need, bars)
 
     def history(self, n: int) -> list[Bar]:
@@ -152,7 +149,7 @@ class Strategy:
         if type(n) is not int or n < 1:
             raise StrategyError("history-value", "history(n) takes a whole number of bars above 0")
         if n > MAX_LOOKBACK:
-            raise StrategyError("lookback-too-long", f"history({min(n, 10**9)}): at most {MAX_LOOKBACK} bars are kept")
+            raise StrategyError("lookback-too-long", f"history(n): at most {MAX_LOOKBACK} bars are kept")
         past = self._desk.past
         return [past[i][0] for i in range(max(len(past) - n, 0), len(past))]
 

@@ -407,6 +407,7 @@ _PLAIN: dict[str, Callable[[], Answer]] = {
     "429-ms": lambda: _limit(retry_after_ms=str(RETRY_AFTER_S * 1000)),
     "429-date": lambda: _limit(date=formatdate(_STAMP, usegmt=True), retry_after=formatdate(_STAMP + RETRY_AFTER_S, usegmt=True)),
     "429-none": _limit,
+    "429-wait": lambda: _limit(retry_after="1800"),
     "429-long": lambda: _limit(retry_after="86400"),
     "429-garbage": lambda: _limit(retry_after="soon"),
     "429-quota": lambda: _error(429, "You exceeded your current quota", code="insufficient_quota", kind="insufficient_quota"),

@@ -20,13 +20,15 @@ def way_out(profile: LlmProfile, outcome: Fatal | Retryable) -> str:
         words = f"check that {profile.base_url} is up, or change base_url in {section}"
     elif outcome.trouble is Trouble.TIMEOUT:
         words = f"raise the timeouts in {section} if it is only slow"
+    elif outcome.trouble is Trouble.MALFORMED:
+        words = f"check base_url ({profile.base_url}) and dialect ({profile.dialect}) in {section}"
     else:
         words = ""
     return f"; {words}" if words else ""
 
 
 def _ways_out(profile: LlmProfile, section: str) -> dict[FatalKind, str]:
-    key = f"in {profile.key_env}" if profile.key_env else f"by key_env in {section}, which is not set"
+    key = f"in {profile.key_variable}" if profile.key_env else f"by key_env in {section}, which is not set"
     return {
         FatalKind.AUTH: f"check the key {key}",
         FatalKind.QUOTA: "top up the account, or choose another profile",

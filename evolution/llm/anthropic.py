@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from evolution.llm.counting import claimed_usage
 from evolution.llm.encoding import apart, canonical, turns
-from evolution.llm.failures import Lenient, failure, malformed, no_answer
-from evolution.llm.outcomes import Empty, Outcome, Refused, Text, ToolCall, Truncated
-from evolution.llm.plain import one_line
+from evolution.llm.failures import Lenient, failure, no_answer
+from evolution.llm.finish import unread
+from evolution.llm.outcomes import Empty, Outcome, Text, ToolCall
 from evolution.llm.shape import shape_fields
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class _Block(Lenient):
 
 
 class _Message(Lenient):
-    stop_reason: str
+    stop_reason: Any
     content: list[_Block]
     usage: Any = None
 
@@ -77,26 +77,18 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
     if not 200 <= reply.status < 300:
         return failure(reply)
     try:
-        message = _Message.model_validate_json(reply.body)
+        message = _Message.model_validate_json(reply.document)
     except ValidationError:
-        return no_answer(reply, "message")
-    counts = message.usage if isinstance(message.usage, dict) else {}
-    usage = claimed_usage(_all_input(counts), counts.get("output_tokens"), sent, profile)
-    match message.stop_reason:
-        case "max_tokens" | "model_context_window_exceeded":
-            return Truncated(usage=usage)
-        case "refusal":
-            return Refused(usage=usage)
-        case "tool_use" | "pause_turn":
-            return ToolCall(usage=usage)
-        case "end_turn" | "stop_sequence":
-            pass
-        case other:
-            return malformed(f"unknown stop reason {one_line(other, 40)!r}", usage)
-    if any(block.type in _TOOL_BLOCKS for block in message.content):
-        return ToolCall(usage=usage)
+        return no_answer(reply, "message", top="content", sent=sent, profile=profile)
     # Thinking comes in blocks of its own, before the text.
     text = "".join(block.text or "" for block in message.content if block.type == "text")
+    counts = message.usage if isinstance(message.usage, dict) else {}
+    usage = claimed_usage(_all_input(counts), counts.get("output_tokens"), sent, profile, text)
+    unfinished = unread(message.stop_reason, usage)
+    if unfinished is not None:
+        return unfinished
+    if any(block.type in _TOOL_BLOCKS for block in message.content):
+        return ToolCall(usage=usage)
     return Text(text=text, usage=usage) if text.strip() else Empty(usage=usage)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.llm.plain import one_line
+from evolution.llm.fallback import idea
 from evolution.trial import TrialOutcome
 from gates.rules import RULES
 
@@ -85,7 +85,7 @@ def _attempt(trial: Trial, by_id: dict[str, Trial]) -> Entry:
     provenance = trial.candidate.provenance
     entry: Entry = {
         "made_by": provenance.operator,
-        "idea": one_line(provenance.detail, _IDEA_LIMIT),
+        "idea": idea(provenance, _IDEA_LIMIT),
         "end": _ENDS[trial.outcome],
     }
     if trial.findings:

@@ -40,6 +40,8 @@ class Recalled:
     answer: Reply | Broken | Held
     is_final: bool
     """True when it must be taken as it is, whatever it is (a replay); otherwise a failure is worth another attempt."""
+    unsettled: int | None = None
+    """Number of the attempt where its end still has to be settled; None when that was done."""
 
 
 class CallBook(Protocol):

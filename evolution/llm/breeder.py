@@ -82,6 +82,11 @@ class Outage:
     """True where waiting does not help (key, quota, model name, address, ceiling): stop. False: pause, then ask again."""
     scope: Scope | None = None
     """The ceiling that is reached: ``GENERATION``, ``RUN`` or ``DAY``; None for an endpoint that does not work."""
+    after_s: float | None = None
+    """How long the endpoint asked to wait, seconds; None when it did not say."""
+    is_spent: bool = False
+    """True where this question must not be asked again: it may have been paid for, or the endpoint refuses it. Whether the
+    endpoint or this one question is at fault shows only by other questions (``team.Patience``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +175,7 @@ class LlmBreeder:
         same = {canonical_hash(source) for source in (*task.shown, *(parent.candidate.source for parent in parents))}
         course = _Course()
         prompt: Prompt | None = task.first()
+        is_repair = False
         while prompt is not None:
             outcome = self._ask(proposal, prompt, course)
             if isinstance(outcome, Retryable | Fatal | Held):
@@ -178,12 +184,13 @@ class LlmBreeder:
             if isinstance(answer, Unreadable):
                 course.obstacle = answer.reason
                 prompt = task.again(answer) if course.rounds <= self._repairs else None
+                is_repair = False  # the question is asked anew, without the source that was refused
                 continue
-            is_repair = course.refused is not None
             verdict = check(answer.source)
             if not isinstance(verdict, Rejected):
                 return self._bred(proposal, task, answer, course, is_repair=is_repair)
             course.refused, course.was_repair = answer, is_repair
+            is_repair = True
             prompt = (
                 task.repair(answer.source, verdict.findings) if self._may_repair(verdict.findings, course) else None
             )
@@ -233,7 +240,7 @@ class LlmBreeder:
         elif isinstance(outcome, Fatal) and outcome.kind in _ONE_CALL_ONLY:
             result = Barren(proposal=proposal, reason=reason)
         else:
-            result = Outage(reason=reason + way_out(self.profile, outcome), is_lasting=isinstance(outcome, Fatal))
+            result = _outage(reason + way_out(self.profile, outcome), outcome)
         return Breeding(result=result, usage=course.usage, rounds=course.rounds)
 
     def _given_up(self, proposal: Proposal, task: Task, course: _Course) -> Breeding:
@@ -261,6 +268,13 @@ class LlmBreeder:
             provenance=provenance,
         )
         return Breeding(result=candidate, usage=course.usage, rounds=course.rounds)
+
+
+def _outage(reason: str, outcome: Retryable | Fatal) -> Outage:
+    if isinstance(outcome, Fatal):
+        return Outage(reason=reason, is_lasting=True, is_spent=outcome.kind is FatalKind.BAD_REQUEST)
+    was_billed = bool(outcome.usage.prompt_tokens)
+    return Outage(reason=reason, is_lasting=False, after_s=outcome.after_s, is_spent=was_billed)
 
 
 def _new_source(answer: Answer | Unreadable, same: Container[str], known: Container[str]) -> Answer | Unreadable:

@@ -117,12 +117,17 @@ def require_bounds(budget: Budget, profiles: Iterable[LlmProfile]) -> None:
     """Check that the ceilings bound what the profiles can spend.
 
     Raises:
-        BudgetError: A profile has no price and there is no ceiling in tokens for the run or the day, or its price is in
+        BudgetError: The ceiling of a call is below what a profile may answer; a profile has no price and there is no ceiling in tokens for the run or the day, or its price is in
             another currency than the ceilings in money.
     """
     has_tokens = budget.run.tokens is not None or budget.day.tokens is not None
     has_money = any(budget.ceiling(scope).money is not None for scope in Scope)
     for profile in profiles:
+        if budget.call.tokens is not None and budget.call.tokens <= profile.max_tokens:
+            raise BudgetError(
+                f"[budget.call] tokens = {budget.call.tokens} leaves no room for a question beside an answer of max_tokens = "
+                f"{profile.max_tokens} of profile {profile.name!r}: raise it, or lower max_tokens in [llm.{profile.name}]"
+            )
         if profile.price is None:
             if not has_tokens:
                 raise BudgetError(

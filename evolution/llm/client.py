@@ -18,7 +18,8 @@ from evolution.llm.book import NO_BOOK, Call
 from evolution.llm.counting import estimated_tokens, upper_bound
 from evolution.llm.dialects import DIALECTS
 from evolution.llm.exchange import Broken, Reply
-from evolution.llm.outcomes import Fatal, FatalKind, Held, Outcome, Retryable, Trouble, Usage
+from evolution.llm.failures import answering_model
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Malformed, Outcome, Retryable, Trouble, Usage
 from evolution.llm.question import LlmRequest, Message, Role
 from evolution.llm.retry import Timing, asked_wait_s, backoff_s
 
@@ -78,6 +79,9 @@ class EndpointClient:
         self._dialect = DIALECTS[profile.dialect]
         self._transport = transport
         self._timing = timing or Timing()
+        self._closed = threading.Event()
+        self._tells_model = False
+        self._sleep = self._timing.sleep or self._closed.wait
         self._slots = threading.BoundedSemaphore(profile.max_concurrency)
 
     def __enter__(self) -> Self:
@@ -90,6 +94,7 @@ class EndpointClient:
 
     def close(self) -> None:
         """Drop the connections; calls under way end as ``Fatal`` of kind ``CLOSED``."""
+        self._closed.set()
         self._transport.close()
 
     def complete(self, request: LlmRequest, *, book: CallBook = NO_BOOK) -> Outcome:
@@ -103,6 +108,8 @@ class EndpointClient:
         stored = book.recall(call)
         if stored is not None:
             outcome = stored.answer if isinstance(stored.answer, Held) else self._read(stored.answer, call)
+            if stored.unsettled is not None:  # the process ended between its arrival and its reading
+                book.settle(stored.unsettled, call, replace(outcome, usage=replace(outcome.usage, calls=1)))
             if stored.is_final or not isinstance(outcome, Retryable | Fatal):
                 return replace(outcome, usage=Usage())
         # The slot is kept while waiting for the next attempt: an endpoint that asks for patience gets less load. The
@@ -125,7 +132,9 @@ class EndpointClient:
             left_s = deadline - self._timing.monotonic()
             if timeouts == _MOST_TIMEOUTS or wait_s >= left_s:
                 return outcome
-            self._timing.sleep(wait_s)
+            self._sleep(wait_s)
+            if self._closed.is_set():
+                return Fatal(kind=FatalKind.CLOSED, reason="the client was closed", usage=usage)
 
     def _attempt(self, call: Call, attempt: int, deadline: float, book: CallBook) -> Outcome:
         number = book.begin(call)
@@ -138,10 +147,20 @@ class EndpointClient:
         outcome = self._read(answer, call)
         outcome = replace(outcome, usage=replace(outcome.usage, calls=1))
         book.settle(number, call, outcome)
+        if isinstance(answer, Reply):
+            self._note_model(answer)
         reason = outcome.reason if isinstance(outcome, Retryable | Fatal) else ""
         _log.info("%s: call for %s, attempt %d: %s in %.1f s%s", self.profile.name, call.request.subject, attempt,
                   outcome.code, elapsed_s, f", {reason}" if reason else "")  # fmt: skip
         return outcome
+
+    def _note_model(self, answer: Reply) -> None:
+        """Say once when another model answers than was asked for: what is stored names the one that was asked."""
+        named = answering_model(answer)
+        # Providers add a date or a tag to the name.
+        if named and not self._tells_model and not named.lower().startswith(self.profile.model.lower()):
+            self._tells_model = True
+            _log.warning("profile %s asks for model %r, and %r answers", self.profile.name, self.profile.model, named)
 
     def _answer(self, call: Call, timeout_s: float) -> Reply | Broken:
         window = self.profile.context_tokens
@@ -159,12 +178,17 @@ class EndpointClient:
             if isinstance(answer.why, Trouble):
                 return Retryable(trouble=answer.why, reason=answer.reason, usage=usage)
             return Fatal(kind=answer.why, reason=answer.reason, usage=usage)
-        outcome = self._dialect.decode(answer, call.body, self.profile)
+        try:
+            outcome = self._dialect.decode(answer, call.body, self.profile)
+            wait_s = asked_wait_s(answer.headers, self._timing.now())
+        except Exception:  # noqa: BLE001 - an answer that is paid for must not be lost by a mistake of ours in reading it
+            _log.exception("%s: an answer for %s cannot be read", self.profile.name, call.request.subject)
+            return Malformed(reason="reading it failed: a mistake in this program", usage=bound)
         if not isinstance(outcome, Retryable):
             return outcome
         if outcome.trouble is Trouble.MALFORMED and outcome.usage == Usage():
             outcome = replace(outcome, usage=bound)  # it was a success, so somebody may have written it
-        return replace(outcome, after_s=asked_wait_s(answer.headers, self._timing.now()))
+        return replace(outcome, after_s=wait_s)
 
 
 class _NoTransport:
@@ -210,13 +234,13 @@ def _key(profile: LlmProfile, environ: Mapping[str, str]) -> SecretStr | None:
     key = environ.get(profile.key_env, "")
     if not key:
         raise KeyMissingError(
-            f"profile {profile.name!r} takes its key from the environment variable {profile.key_env}, which is not set: "
-            f"export it, or remove key_env if the endpoint needs no key"
+            f"profile {profile.name!r} takes its key from {profile.key_variable}, which is not set: export it, or remove "
+            f"key_env if the endpoint needs no key"
         )
     # A stray line break would make an illegal header, and the error about it would quote the key.
     if not (key.isascii() and key.isprintable() and " " not in key):
         raise KeyMissingError(
-            f"the environment variable {profile.key_env} holds spaces, line breaks or characters outside ASCII, which "
+            f"{profile.key_variable} in the environment holds spaces, line breaks or characters outside ASCII, which "
             f"no key of profile {profile.name!r} can have: set it again without them"
         )
     return SecretStr(key)

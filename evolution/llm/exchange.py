@@ -21,9 +21,14 @@ class Reply:
     body: bytes
 
     @property
+    def document(self) -> bytes:
+        """The body without the byte order mark that some gateways put in front of it."""
+        return self.body.removeprefix(b"\xef\xbb\xbf")
+
+    @property
     def is_page(self) -> bool:
         """Whether this is a web page: something between us and the model answered."""
-        return "html" in self.headers.get("content-type", "").lower() or self.body.lstrip()[:1] == b"<"
+        return "html" in self.headers.get("content-type", "").lower() or self.document.lstrip()[:1] == b"<"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

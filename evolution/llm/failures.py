@@ -1,20 +1,25 @@
 """What an answer means that is no answer: shared by all dialects. Pure functions.
 
 Servers differ in how they say it: ``code`` is a string, a number or missing, ``error`` may be one sentence, some report
-an error with status 200, and quota trouble comes as 400, 402, 403 and 429 alike. Names are believed before the status.
+an error with status 200, and quota trouble comes as 400, 402, 403 and 429 alike. Names are believed before the status, but for those that say no
+more than a status does.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evolution.llm.outcomes import Fatal, FatalKind, Outcome, Refused, Retryable, Trouble, Usage
+from evolution.llm.counting import stated_usage, upper_bound
+from evolution.llm.outcomes import Fatal, FatalKind, Malformed, Outcome, Refused, Retryable, Trouble, Usage
 from evolution.llm.plain import one_line
 
 if TYPE_CHECKING:
     from evolution.llm.exchange import Reply
+    from evolution.llm.profile import LlmProfile
 
 _RETRYABLE_4XX = frozenset({408, 409, 425, 429})
 # 501 and 505 say that the server cannot do this at all.
@@ -26,18 +31,45 @@ _FATAL_STATUS = {
     404: FatalKind.NOT_FOUND,
     413: FatalKind.CONTEXT_OVERFLOW,
 }
-# Codes and types that decide whatever the status is. They come as 400, 403 and 429 alike.
-_QUOTA_CODES = frozenset({"insufficient_quota", "credit_balance_exhausted", "enforced_spend_limit_reached"})
-_OVERFLOW_CODES = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+# Codes and types that decide whatever the status is: they come as 400, 403 and 429 alike. First row first.
+_NAMES: tuple[tuple[frozenset[str], FatalKind | None], ...] = (
+    (
+        frozenset(
+            {"insufficient_quota", "credit_balance_exhausted", "enforced_spend_limit_reached", "insufficient_balance"}
+        ),
+        FatalKind.QUOTA,
+    ),
+    (
+        frozenset(
+            {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+        ),
+        FatalKind.CONTEXT_OVERFLOW,
+    ),
+    (frozenset({"content_filter", "content_policy_violation", "invalid_prompt"}), None),  # a refusal
+    (frozenset({"invalid_api_key", "authentication_error", "permission_error"}), FatalKind.AUTH),
 )
-# One provider has no code for it, and sends the two as plain bad requests.
-_OVERFLOW_WORDS = ("prompt is too long",)
-_QUOTA_WORDS = ("your credit balance is too low",)
-_FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
-_AUTH_CODES = frozenset({"invalid_api_key", "authentication_error", "permission_error"})
-_LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error"})
-_SERVER_CODES = frozenset({"overloaded_error", "api_error", "timeout_error", "server_error", "unavailable_error"})
+# Some providers have no code for it and send plain bad requests; others put money into the type of a rate limit.
+_WORDS: tuple[tuple[str, FatalKind], ...] = (
+    ("credit balance", FatalKind.QUOTA),
+    ("api usage limits", FatalKind.QUOTA),
+    ("exceeded your current quota", FatalKind.QUOTA),
+    ("prompt is too long", FatalKind.CONTEXT_OVERFLOW),
+    ("maximum context length", FatalKind.CONTEXT_OVERFLOW),
+    ("exceed context limit", FatalKind.CONTEXT_OVERFLOW),
+    ("exceeds the available context size", FatalKind.CONTEXT_OVERFLOW),
+    ("exceeds the maximum number of tokens allowed", FatalKind.CONTEXT_OVERFLOW),
+    ("api key not valid", FatalKind.AUTH),
+)
+# One provider has the same words for the quota of a minute, and then says when to come back.
+_PASSING_WORDS = "retry in"
+# Those of the server mean no more than a status does, and decide only where the status leaves room for them.
+_PASSING_NAMES: tuple[tuple[frozenset[str], Trouble], ...] = (
+    (frozenset({"rate_limit_exceeded", "rate_limit_error"}), Trouble.RATE_LIMITED),
+    (
+        frozenset({"overloaded_error", "api_error", "timeout_error", "server_error", "unavailable_error"}),
+        Trouble.SERVER,
+    ),
+)
 
 
 class Lenient(BaseModel):
@@ -59,15 +91,16 @@ class _ErrorBody(Lenient):
 
 def failure(reply: Reply) -> Outcome:
     """What an answer with another status than success means."""
-    error = _error_in(reply)
-    named = _by_name(error)
+    status = reply.status
+    error = _error_in(reply) or _bare_error_in(reply)
+    is_passing = status in _RETRYABLE_4XX or (status >= 500 and status not in _FINAL_5XX)
+    named = _by_name(error, is_passing=is_passing)
     if named is not None:
         return named
     reason = _reason(reply, error)
-    status = reply.status
     if status == 429:
         return Retryable(trouble=Trouble.RATE_LIMITED, reason=reason)
-    if status in _RETRYABLE_4XX or (status >= 500 and status not in _FINAL_5XX):
+    if is_passing:
         return Retryable(trouble=Trouble.SERVER, reason=reason)
     if 300 <= status < 400:
         return Fatal(kind=FatalKind.REDIRECT, reason=f"{reason}: put the final address into base_url")
@@ -76,68 +109,101 @@ def failure(reply: Reply) -> Outcome:
     return Fatal(kind=_FATAL_STATUS.get(status, FatalKind.BAD_REQUEST), reason=reason)
 
 
-def no_answer(reply: Reply, what: str) -> Outcome:
-    """What a success means whose body is not ``what`` it should be, like ``chat completion``."""
+def no_answer(reply: Reply, what: str, *, top: str, sent: bytes, profile: LlmProfile) -> Outcome:
+    """What a success means whose body does not validate as ``what``, like ``chat completion``.
+
+    Args:
+        reply: The answer.
+        what: Its name, for people.
+        top: The field that says that it is one all the same: then a model wrote it, and was paid.
+        sent: The request body, for the usage of such an answer.
+        profile: For the same.
+    """
     if reply.is_page:
         return Fatal(kind=FatalKind.HTML, reason="a web page with status 200, not a model")
+    document = _document(reply)
     error = _error_in(reply)
     if error is None:
-        return malformed(f"status {reply.status} with a body that is no {what}")
-    named = _by_name(error)
-    if named is not None:
-        return named
-    reason = _reason(reply, error)
-    # Gateways put the status of the server behind them into the code.
-    if isinstance(error.code, int) and error.code in _FATAL_STATUS:
-        return Fatal(kind=_FATAL_STATUS[error.code], reason=reason)
-    return Retryable(trouble=Trouble.SERVER, reason=reason)
+        if isinstance(document, dict) and top in document:
+            return Malformed(reason=f"a {what} that cannot be read", usage=upper_bound(sent, profile))
+        return Retryable(trouble=Trouble.MALFORMED, reason=f"status {reply.status} with a body that is no {what}")
+    usage = stated_usage(document.get("usage"), sent, profile) if isinstance(document, dict) else Usage()
+    outcome = _by_name(error, is_passing=True)
+    if outcome is None:
+        reason = _reason(reply, error)
+        # Gateways put the status of the server behind them into the code.
+        if isinstance(error.code, int) and error.code in _FATAL_STATUS:
+            outcome = Fatal(kind=_FATAL_STATUS[error.code], reason=reason)
+        else:
+            outcome = Retryable(trouble=Trouble.SERVER, reason=reason)
+    return replace(outcome, usage=usage)
 
 
-def reported(code: Any, message: Any) -> Outcome:
+def reported(code: Any, message: Any, usage: Usage) -> Outcome:
     """What an error means that an answer carries inside a success: by its name, else trouble of the server."""
     error = _Error(message=message, code=code)
     said = one_line(str(message or code or "no reason given"), 160)
-    return _by_name(error) or Retryable(trouble=Trouble.SERVER, reason=f"the server failed ({said})")
+    outcome = _by_name(error, is_passing=True)
+    return replace(outcome or Retryable(trouble=Trouble.SERVER, reason=f"the server failed ({said})"), usage=usage)
 
 
-def malformed(reason: str, usage: Usage | None = None) -> Retryable:
-    """A success that does not follow the protocol."""
-    return Retryable(trouble=Trouble.MALFORMED, reason=reason, usage=usage or Usage())
-
-
-def _by_name(error: _Error | None) -> Outcome | None:
-    """What the error's own names say, where they are clear enough to overrule the status."""
+def _by_name(error: _Error | None, *, is_passing: bool) -> Outcome | None:
+    """What the error's own names and words say, where they are clear enough to overrule the status."""
     if error is None:
         return None
     details = error.details if isinstance(error.details, dict) else {}
     names = {name for name in (error.code, error.type, details.get("error_code")) if isinstance(name, str)}
     reason = one_line(f"{'/'.join(sorted(names))}: {error.message or ''}", 200)
-    if names & _QUOTA_CODES or any(name.startswith("billing_") for name in names):
+    if any(name.startswith("billing_") for name in names):
         return Fatal(kind=FatalKind.QUOTA, reason=reason)
-    if names & _OVERFLOW_CODES:
-        return Fatal(kind=FatalKind.CONTEXT_OVERFLOW, reason=reason)
-    if names & _FILTER_CODES:
-        return Refused()
-    if names & _AUTH_CODES:
-        return Fatal(kind=FatalKind.AUTH, reason=reason)
-    if names & _LIMIT_CODES:
-        return Retryable(trouble=Trouble.RATE_LIMITED, reason=reason)
-    if names & _SERVER_CODES:
-        return Retryable(trouble=Trouble.SERVER, reason=reason)
+    for known, kind in _NAMES:
+        if names & known:
+            return Refused() if kind is None else Fatal(kind=kind, reason=reason)
     said = str(error.message or "").lower()
-    if said.startswith(_QUOTA_WORDS):
-        return Fatal(kind=FatalKind.QUOTA, reason=reason)
-    if said.startswith(_OVERFLOW_WORDS):
-        return Fatal(kind=FatalKind.CONTEXT_OVERFLOW, reason=reason)
+    for words, kind_of_words in _WORDS:
+        if words in said and not (is_passing and _PASSING_WORDS in said):
+            return Fatal(kind=kind_of_words, reason=reason)
+    for known, trouble in _PASSING_NAMES:
+        if names & known and (is_passing or trouble is Trouble.RATE_LIMITED):
+            return Retryable(trouble=trouble, reason=reason)
     return None
 
 
-def _error_in(reply: Reply) -> _Error | None:
+def answering_model(reply: Reply) -> str:
+    """The model that an answer says it is from; empty when it does not say."""
+    document = _document(reply) if 200 <= reply.status < 300 else None
+    named = document.get("model") if isinstance(document, dict) else None
+    return one_line(named, 100) if isinstance(named, str) else ""
+
+
+def _document(reply: Reply) -> Any:
+    """The body as JSON; None when it is none."""
     try:
-        error = _ErrorBody.model_validate_json(reply.body).error
+        return json.loads(reply.document)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error_in(reply: Reply) -> _Error | None:
+    """What stands under ``error``, or under that of the only entry of a list."""
+    document = _document(reply)
+    if isinstance(document, list) and len(document) == 1:
+        document = document[0]
+    try:
+        error = _ErrorBody.model_validate(document).error
     except ValidationError:
         return None
-    return error if isinstance(error, _Error) else _Error(message=error)
+    return _Error(message=error) if isinstance(error, str) else error
+
+
+def _bare_error_in(reply: Reply) -> _Error | None:
+    """An error that is the whole body: its fields at the top, or one ``detail``."""
+    document = _document(reply)
+    if not isinstance(document, dict):
+        return None
+    if "message" in document:
+        return _Error(**{name: document.get(name) for name in ("message", "code", "type")})
+    return _Error(message=json.dumps(document["detail"])) if document.get("detail") else None
 
 
 def _reason(reply: Reply, error: _Error | None) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evolution.llm.budget import Budget
     from evolution.llm.outcomes import Outcome
 
-_ANSWERED = ("text", "truncated", "refused", "empty", "tool_call")
+_ANSWERED = ("text", "truncated", "refused", "empty", "tool_call", "malformed")
 """Codes of outcomes that were paid for and say what the model said."""
 _HELD, _RETRYABLE, _FATAL = "held/", "retryable/", "fatal/"
 # Any constant will do that nobody else uses for an advisory lock on the same PostgreSQL server.
@@ -62,10 +62,12 @@ class CallLedger:
     def recall(self, call: Call) -> Recalled | None:
         """The answer to the same question of the same candidate, should one have come."""
         answered = col(LlmCallRow.outcome).in_(_ANSWERED)
-        unread = col(LlmCallRow.outcome).is_(None) & col(LlmCallRow.status).between(200, 299)
+        unread = col(LlmCallRow.outcome).is_(None) & col(LlmCallRow.status).is_not(None)
         with reading(self._engine) as session:
             row = session.scalars(_same_question(self._run_id, call).where(answered | unread)).first()
-        return None if row is None else Recalled(answer=_answer(row), is_final=False)
+        if row is None:
+            return None
+        return Recalled(answer=_answer(row), is_final=False, unsettled=row.number if row.outcome is None else None)
 
     def begin(self, call: Call) -> int | Held:
         """Store the request and charge its upper bound, in one transaction; hold it when a ceiling would be passed."""
@@ -226,12 +228,12 @@ def spending(engine: Engine, run_id: str) -> Spending:
 
 
 def places(engine: Engine, run_id: str) -> dict[str, Place]:
-    """Which profile was asked for each candidate of a run, and what its calls were charged."""
+    """Which profile was asked last for each candidate of a run, and what its calls were charged."""
     columns = col(LlmCallRow.subject), col(LlmCallRow.profile)
     sums = func.sum(col(LlmCallRow.charged_tokens)), func.sum(col(LlmCallRow.charged_money))
     query = select(*columns, *sums).where(col(LlmCallRow.run_id) == run_id).group_by(*columns)
     with reading(engine) as session:
-        rows = session.execute(query.order_by(*columns)).all()
+        rows = session.execute(query.order_by(func.max(col(LlmCallRow.number)))).all()
     return {
         subject: Place(profile=profile, cost=Charge(tokens=int(tokens or 0), money=float(money or 0.0)))
         for subject, profile, tokens, money in rows

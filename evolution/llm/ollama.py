@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from evolution.llm.counting import claimed_usage, estimated_tokens
 from evolution.llm.encoding import canonical, turns
-from evolution.llm.failures import Lenient, failure, malformed, no_answer
-from evolution.llm.outcomes import Empty, Fatal, FatalKind, Outcome, Text, ToolCall, Truncated
-from evolution.llm.plain import one_line
+from evolution.llm.failures import Lenient, failure, no_answer
+from evolution.llm.finish import unread
+from evolution.llm.outcomes import Empty, Fatal, FatalKind, Malformed, Outcome, Text, ToolCall
 from evolution.llm.shape import shape_fields
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Message(Lenient):
 class _Chat(Lenient):
     message: _Message
     done: bool
-    done_reason: str | None = None
+    done_reason: Any = None
     prompt_eval_count: Any = None
     eval_count: Any = None
 
@@ -76,21 +76,20 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
     if not 200 <= reply.status < 300:
         return failure(reply)
     try:
-        chat = _Chat.model_validate_json(reply.body)
+        chat = _Chat.model_validate_json(reply.document)
     except ValidationError:
-        return no_answer(reply, "chat")
-    usage = claimed_usage(chat.prompt_eval_count, chat.eval_count, sent, profile)
-    if not usage.estimated_calls and usage.prompt_tokens < _LEAST_SHARE * estimated_tokens(sent):
-        reason = f"the server read {usage.prompt_tokens} tokens of a prompt of about {estimated_tokens(sent)}"
+        return no_answer(reply, "chat", top="message", sent=sent, profile=profile)
+    text = chat.message.content or ""
+    usage = claimed_usage(chat.prompt_eval_count, chat.eval_count, sent, profile, text)
+    read = chat.prompt_eval_count
+    if type(read) is int and 0 < read < _LEAST_SHARE * estimated_tokens(sent):
+        reason = f"the server read {read} tokens of a prompt of about {estimated_tokens(sent)}"
         return Fatal(kind=FatalKind.CONTEXT_OVERFLOW, reason=f"{reason}: it cut the beginning off", usage=usage)
-    match chat.done_reason:
-        case "length":
-            return Truncated(usage=usage)
-        case "stop":
-            pass
-        case other:
-            return malformed(f"unknown end {one_line(str(other), 40)!r}", usage)
+    if not chat.done:
+        return Malformed(reason="the first part of an answer in parts", usage=usage)
+    unfinished = unread(chat.done_reason, usage)
+    if unfinished is not None:
+        return unfinished
     if chat.message.tool_calls:
         return ToolCall(usage=usage)
-    text = chat.message.content or ""
     return Text(text=text, usage=usage) if text.strip() else Empty(usage=usage)

@@ -12,9 +12,9 @@ from pydantic import Field, ValidationError
 
 from evolution.llm.counting import claimed_usage
 from evolution.llm.encoding import canonical, turns
-from evolution.llm.failures import Lenient, failure, malformed, no_answer
-from evolution.llm.outcomes import Empty, Outcome, Refused, Text, ToolCall, Truncated
-from evolution.llm.plain import one_line
+from evolution.llm.failures import Lenient, failure, no_answer
+from evolution.llm.finish import unread
+from evolution.llm.outcomes import Empty, Outcome, Refused, Text, ToolCall
 from evolution.llm.shape import shape_fields
 
 if TYPE_CHECKING:
@@ -28,15 +28,27 @@ if TYPE_CHECKING:
 PATH = "/chat/completions"
 
 
+class _Part(Lenient):
+    type: str
+    text: str | None = None
+
+
 class _Message(Lenient):
-    content: str | None = None
+    content: str | list[_Part] | None = None
     refusal: str | None = None
     tool_calls: list[Any] | None = None
     function_call: Any = None
 
+    @property
+    def text(self) -> str:
+        """What was said; thoughts come in parts of other types."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
+
 
 class _Choice(Lenient):
-    finish_reason: str
+    finish_reason: Any
     message: _Message
 
 
@@ -75,28 +87,18 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
     if not 200 <= reply.status < 300:
         return failure(reply)
     try:
-        completion = _Completion.model_validate_json(reply.body)
+        completion = _Completion.model_validate_json(reply.document)
     except ValidationError:
-        return no_answer(reply, "chat completion")
+        return no_answer(reply, "chat completion", top="choices", sent=sent, profile=profile)
     choice = completion.choices[0]
-    counts = completion.usage if isinstance(completion.usage, dict) else {}
-    usage = claimed_usage(counts.get("prompt_tokens"), counts.get("completion_tokens"), sent, profile)
     message = choice.message
-    match choice.finish_reason:
-        case "length":
-            return Truncated(usage=usage)
-        case "content_filter":
-            return Refused(usage=usage)
-        case "tool_calls" | "function_call":
-            return ToolCall(usage=usage)
-        case "stop":
-            pass
-        case other:
-            return malformed(f"unknown finish reason {one_line(other, 40)!r}", usage)
+    counts = completion.usage if isinstance(completion.usage, dict) else {}
+    usage = claimed_usage(counts.get("prompt_tokens"), counts.get("completion_tokens"), sent, profile, message.text)
+    unfinished = unread(choice.finish_reason, usage)
+    if unfinished is not None:
+        return unfinished
     if message.refusal:
         return Refused(usage=usage)
     if message.tool_calls or message.function_call:
         return ToolCall(usage=usage)
-    if message.content is None or not message.content.strip():
-        return Empty(usage=usage)
-    return Text(text=message.content, usage=usage)
+    return Text(text=message.text, usage=usage) if message.text.strip() else Empty(usage=usage)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from evolution.llm.counting import claimed_usage
+from evolution.llm.counting import claimed_usage, stated_usage
 from evolution.llm.encoding import apart, canonical, turns
-from evolution.llm.failures import Lenient, failure, malformed, no_answer, reported
-from evolution.llm.outcomes import Empty, Outcome, Refused, Text, ToolCall, Truncated, Usage
+from evolution.llm.failures import Lenient, failure, no_answer, reported
+from evolution.llm.outcomes import Empty, Malformed, Outcome, Refused, Text, ToolCall, Truncated, Usage
 from evolution.llm.plain import one_line
 from evolution.llm.shape import shape_fields
 
@@ -87,11 +87,11 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
     if not 200 <= reply.status < 300:
         return failure(reply)
     try:
-        response = _Response.model_validate_json(reply.body)
+        response = _Response.model_validate_json(reply.document)
     except ValidationError:
-        return no_answer(reply, "response")
+        return no_answer(reply, "response", top="output", sent=sent, profile=profile)
     counts = response.usage if isinstance(response.usage, dict) else {}
-    usage = claimed_usage(counts.get("input_tokens"), counts.get("output_tokens"), sent, profile)
+    usage = claimed_usage(counts.get("input_tokens"), counts.get("output_tokens"), sent, profile, _text(response))
     match response.status:
         # llama.cpp says "completed" also of an answer that it cut off at the limit (measured with version 11549).
         case "completed" if not usage.estimated_calls and usage.completion_tokens >= profile.max_tokens:
@@ -101,9 +101,9 @@ def decode(reply: Reply, sent: bytes, profile: LlmProfile) -> Outcome:
         case "incomplete":
             return _incomplete(response, usage)
         case "failed" if response.error is not None:
-            return reported(response.error.code, response.error.message)
+            return reported(response.error.code, response.error.message, stated_usage(counts, sent, profile))
         case other:
-            return malformed(f"unknown status {one_line(other, 40)!r}", usage)
+            return Malformed(reason=f"unknown status {one_line(other, 40)!r}", usage=usage)
 
 
 def _incomplete(response: _Response, usage: Usage) -> Outcome:
@@ -114,14 +114,21 @@ def _incomplete(response: _Response, usage: Usage) -> Outcome:
         case "content_filter":
             return Refused(usage=usage)
         case _:
-            return malformed(f"incomplete for {one_line(str(reason), 40)!r}", usage)
+            return Malformed(reason=f"incomplete for {one_line(str(reason), 40)!r}", usage=usage)
 
 
 def _completed(response: _Response, usage: Usage) -> Outcome:
     if any(item.type.endswith("_call") for item in response.output):
         return ToolCall(usage=usage)
-    parts = [part for item in response.output if item.type == "message" for part in item.content or ()]
-    if any(part.type == "refusal" for part in parts):
+    if any(part.type == "refusal" for part in _parts(response)):
         return Refused(usage=usage)
-    text = "".join(part.text or "" for part in parts if part.type == "output_text")
+    text = _text(response)
     return Text(text=text, usage=usage) if text.strip() else Empty(usage=usage)
+
+
+def _parts(response: _Response) -> list[_Part]:
+    return [part for item in response.output if item.type == "message" for part in item.content or ()]
+
+
+def _text(response: _Response) -> str:
+    return "".join(part.text or "" for part in _parts(response) if part.type == "output_text")

@@ -3,7 +3,8 @@
 Four groups, and each asks for something else from whoever called:
 
 - ``Text``: there is an answer; read it with ``evolution.llm.parse``.
-- ``Truncated``, ``Refused``, ``Empty``, ``ToolCall``: the model answered, and there is nothing to read. It was paid for.
+- ``Truncated``, ``Refused``, ``Empty``, ``ToolCall``, ``Malformed``: the model answered, and there is nothing to read. It was
+  paid for, so it goes back to the model instead of being asked for again.
 - ``Retryable``, ``Fatal``: the endpoint did not do its job. ``Retryable`` comes back only when all attempts are used.
 - ``Held``: nothing was sent, because a ceiling of the budget would have been passed.
 """
@@ -54,7 +55,7 @@ class Trouble(Enum):
     SERVER = "server"
     """The server says that it is overloaded, loading or broken."""
     MALFORMED = "malformed"
-    """A success that does not follow the protocol: cut JSON, a missing field, an unknown finish reason."""
+    """A success that is no answer of this protocol at all: cut JSON, another document, plain text."""
 
 
 class FatalKind(Enum):
@@ -123,6 +124,15 @@ class ToolCall(_Ended):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed(_Ended):
+    """An answer of this protocol that says something we do not know, like another finish reason: written, and billed."""
+
+    code: ClassVar[str] = "malformed"
+    reason: str
+    """One clause for people; server text in it is capped and escaped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retryable(_Ended):
     """It may work later. As the result of a whole call: the attempts or the time are used up."""
 
@@ -166,6 +176,6 @@ class Held(_Ended):
         return f"held/{self.scope.value}"
 
 
-Answered = Text | Truncated | Refused | Empty | ToolCall
+Answered = Text | Truncated | Refused | Empty | ToolCall | Malformed
 """The model answered, and was paid for it."""
 Outcome = Answered | Retryable | Fatal | Held

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.llm.outcomes import Empty, Refused, Text, ToolCall, Truncated
+from evolution.llm.outcomes import Empty, Malformed, Refused, Text, ToolCall, Truncated
 from evolution.llm.plain import one_line
 from runtime.source import StrategySource
 
@@ -28,6 +28,13 @@ _ANSWER_LIMIT = 200_000
 LANGUAGES = frozenset({"", "python", "py", "python3"})
 """What a block of a whole file may be tagged with."""
 _FENCE = re.compile(r"^(?:`{3}|~{3})", re.MULTILINE)
+_START_OF_THOUGHT = re.compile(r"<think>", re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</think>", re.IGNORECASE)
+# Where other templates put drafts. An endpoint that leaves them in an answer does not say where its answer begins.
+_MARKS_OF_THOUGHT = re.compile(
+    r"</?(?:thinking|thought|thoughts|reasoning|reflection)>|\[/?THINK(?:ING)?\]|<\|[a-z_]+\|>|<(?:start|end)_of_turn>",
+    re.IGNORECASE,
+)
 _HYPOTHESIS = re.compile(r"^[ \t*_#>-]*HYPOTHESIS[*_]*[ \t]*:[*_]*(?P<text>[^\r\n]*)", re.MULTILINE)
 # Quotation marks and primes that stand for ' or " in typeset text, and for nothing in Python.
 _TYPESET_QUOTES = frozenset(
@@ -44,6 +51,9 @@ class Flaw(Enum):
     REFUSED = "E_REFUSED"
     EMPTY = "E_EMPTY"
     TOOL_CALL = "E_TOOL_CALL"
+    MALFORMED = "E_MALFORMED"
+    """The endpoint wrapped the answer in a way that we do not know."""
+    THOUGHTS = "E_THOUGHTS"
     TOO_LONG = "E_TOO_LONG"
     NO_CODE = "E_NO_CODE"
     OPEN_BLOCK = "E_OPEN_BLOCK"
@@ -112,6 +122,7 @@ _WITHOUT_TEXT = {
     ToolCall: Unreadable(
         flaw=Flaw.TOOL_CALL, message="the answer calls a tool, and there are no tools", hint=_ONE_BLOCK
     ),
+    Malformed: Unreadable(flaw=Flaw.MALFORMED, message="the answer did not end as an answer does", hint=_ONE_BLOCK),
 }
 
 
@@ -141,6 +152,8 @@ def read_block(outcome: Answered, *, languages: Container[str] = LANGUAGES) -> E
     text = _without_thinking(outcome.text)
     if text is None:
         return Unreadable(flaw=Flaw.NO_CODE, message="the answer never gets past its thinking", hint=_ONE_BLOCK)
+    if _MARKS_OF_THOUGHT.search(text):
+        return Unreadable(flaw=Flaw.THOUGHTS, message="the answer still holds marks of thinking", hint=_ONE_BLOCK)
     block = _only_block(text, languages)
     if isinstance(block, Unreadable):
         return block
@@ -152,11 +165,10 @@ def read_block(outcome: Answered, *, languages: Container[str] = LANGUAGES) -> E
 
 def _without_thinking(text: str) -> str | None:
     """What follows the thoughts that some models put in front; drafts in there are no answer. None when nothing does."""
-    said = text.lstrip()
-    if not said.startswith("<think>"):
-        return text
-    _, closed, rest = said.partition("</think>")
-    return rest if closed else None
+    ends = list(_END_OF_THOUGHT.finditer(text))
+    if ends:  # the opening mark may stand in the prompt, and thoughts may speak of the closing one
+        text = text[ends[-1].end() :]
+    return None if _START_OF_THOUGHT.search(text) else text
 
 
 def _only_block(text: str, languages: Container[str]) -> _Block | Unreadable:

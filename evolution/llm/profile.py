@@ -7,6 +7,7 @@ only knows the variable's name, so that a profile may be hashed, stored and show
 from __future__ import annotations
 
 import ipaddress
+import re
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 _TOKENS_PER_PRICE_UNIT = 1_000_000
 # The first version of Anthropic's protocol that refuses a temperature.
 _WITHOUT_TEMPERATURE = "2026-10-21"
+# Keys are of mixed case, or have long runs of digits.
+_VARIABLE = re.compile(r"(?=.{1,60}$)(?:[A-Z]+[0-9]{0,3})(?:_(?:[A-Z]+[0-9]{0,3}|[0-9]{1,3}))*")
+# A part that begins with xn-- must decode, and is worth no check of ours: give the address in numbers.
+_HOST = re.compile(
+    r"(?!xn--|[^/]*\.xn--)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?"
+)
 _Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 
@@ -43,8 +50,8 @@ class Timeouts(_Value):
 class Price(_Value):
     """What tokens cost, as the operator read it from the provider's page on ``as_of``."""
 
-    input_per_million: Annotated[float, Field(ge=0)]
-    output_per_million: Annotated[float, Field(ge=0)]
+    input_per_million: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    output_per_million: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
     as_of: date
 
@@ -101,15 +108,27 @@ class LlmProfile(_Value):
     price: Price | None = None
     """None means unknown, not free."""
 
+    @property
+    def key_variable(self) -> str:
+        """The key's variable for messages: by its name where no key looks like that, else by its setting."""
+        is_name = self.key_env is not None and _VARIABLE.fullmatch(self.key_env)
+        return str(self.key_env) if is_name else f"the variable that [llm.{self.name}] key_env names"
+
     @field_validator("base_url")
     @classmethod
     def _is_plain_address(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or not value.isascii() or " " in value:
+        try:
+            parts = urlsplit(value)
+        except ValueError:
+            raise ValueError("must be an address like https://host/v1: the brackets in it do not close") from None
+        if parts.scheme not in {"http", "https"} or not _is_host(parts.hostname, parts.netloc) or not _is_plain(value):
             raise ValueError("must be an address like https://host/v1 or http://127.0.0.1:8080/v1")
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             raise ValueError("must hold no user, password, query or fragment: name the key's variable in key_env")
-        _ = parts.port  # raises ValueError with its own sentence
+        try:
+            _ = parts.port
+        except ValueError:  # its own sentence repeats what may be a key
+            raise ValueError("must have a number from 0 to 65535 as its port, or none") from None
         return value.rstrip("/")
 
     @model_validator(mode="after")
@@ -133,6 +152,21 @@ class LlmProfile(_Value):
         if self.key_env and parts.scheme == "http" and not _is_this_machine(parts.hostname or ""):
             raise ValueError("a key must not travel over plain http: use https, or leave key_env out")
         return self
+
+
+def _is_plain(address: str) -> bool:
+    return address.isascii() and address.isprintable() and " " not in address
+
+
+def _is_host(host: str | None, written: str) -> bool:
+    """A name of letters, digits and hyphens in parts, or a number; what the client's own check would refuse later."""
+    if not host:
+        return False
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "[" not in written and _HOST.fullmatch(host) is not None
+    return True
 
 
 def _is_this_machine(host: str) -> bool:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from evolution.llm.background import NO_BACKGROUND
 from evolution.llm.edits import apply_edits
+from evolution.llm.fallback import idea
 from evolution.llm.figures import figures
 from evolution.llm.parse import Answer, Unreadable, read_answer, read_block
 from evolution.llm.plain import one_line
@@ -238,7 +239,7 @@ def _directions(text: PromptText, name: str) -> list[str]:
 
 def _note(parent: Trial) -> dict[str, str]:
     provenance = parent.candidate.provenance
-    return {"made_by": provenance.operator, "idea": one_line(provenance.detail, _NOTE_LIMIT)}
+    return {"made_by": provenance.operator, "idea": idea(provenance, _NOTE_LIMIT)}
 
 
 def _first_of_each_rule(findings: Sequence[Finding]) -> list[Finding]:

@@ -27,7 +27,8 @@ class Timing:
     """The world's clock, sleep and dice, in one place so that tests can hold all of them."""
 
     monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], object] = time.sleep
+    sleep: Callable[[float], object] | None = None
+    """None sleeps until then, or until the client is closed."""
     now: Callable[[], datetime] = _now
     jitter: random.Random = field(default_factory=random.Random)
     """Spreads attempts in time. It changes no result, so it has no part in a run's seed."""
@@ -78,6 +79,6 @@ def _date(text: str | None) -> datetime | None:
         return None
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # the second one for a year or an offset beyond all calendars
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

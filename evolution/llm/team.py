@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline
@@ -17,6 +19,8 @@ from evolution.llm.background import Background, background
 from evolution.llm.bandit import choose, records
 from evolution.llm.breeder import Outage
 from evolution.llm.budget import Scope
+from evolution.llm.fallback import FALLBACK
+from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -27,22 +31,47 @@ if TYPE_CHECKING:
     from evolution.search import Proposal
     from evolution.trial import Trial
 
-FALLBACK = "+fallback"
-"""End of the operator's name of a child that the offline operators wrote in a model's place."""
-
 # Between two attempts at an endpoint that was out after all attempts of a call: soon enough to notice, seldom enough to
 # leave it in peace.
 _PAUSE_S = 30.0
 
 
+class Next(Enum):
+    """What to do after an outage."""
+
+    ASK_AGAIN = "ask again"
+    LEAVE_EMPTY = "this place stays empty: the profile answers others"
+    GIVE_UP = "this profile is not asked any more"
+
+
+@dataclass(slots=True)
+class _Standing:
+    """How a profile does."""
+
+    answers: bool = False
+    """Whether the last that is known of it is an answer."""
+    out_since: float | None = None
+    told: float | None = None
+    """When people were last told that the run waits."""
+    gave_up: Outage | None = None
+
+
 class Patience:
-    """How long a run waits for an endpoint that is out. Shared by all threads, so that they wait together.
+    """How long a run waits for an endpoint that is out: profile by profile, and for all threads, so that they wait together.
+
+    - Trouble that passes and cost nothing: ask again, after 30 s or what the server asked for. At ``limit_s`` after the
+      profile's first failure it is given up; at ``limit_s`` after the place's first failure, with answers to others in
+      between, the place stays empty.
+    - A question that may have been paid for, or that the endpoint refuses, is never asked again. Its place stays empty when
+      the last that is known of the profile is an answer; otherwise the profile is given up. So an outage that looks
+      like this costs one place at most, and a question that nobody can answer stops no run.
+    - What lasts (key, quota, address, model): given up at once. A ceiling of the run or the day ends it for all.
 
     Args:
-        limit_s: Seconds from the first failure after a success; 0 never waits.
+        limit_s: Seconds; 0 never waits.
         monotonic: The clock.
         pause: Waits so many seconds; None waits until then or until the run is being stopped.
-        say: Told in one line when the run begins to wait.
+        say: Told in one line when the run begins to wait, at most once in ``limit_s``.
     """
 
     def __init__(
@@ -59,35 +88,62 @@ class Patience:
         self._closed = threading.Event()
         self._pause = pause or self._closed.wait
         self._say = say
-        self._out_since: float | None = None
-        self._gave_up: Outage | None = None
+        self._standings: defaultdict[str, _Standing] = defaultdict(_Standing)
+        self._ceiling: Outage | None = None
 
-    @property
-    def gave_up(self) -> Outage | None:
-        """The outage that ended the patience; nobody asks any more after that."""
-        return self._gave_up
+    def gave_up(self, profile: str) -> Outage | None:
+        """The outage that ended the patience with a profile, or with all; nobody asks it any more after that."""
+        return self._ceiling or self._standings[profile].gave_up
 
-    def worked(self) -> None:
+    def worked(self, profile: str) -> None:
         """The endpoint answers."""
         with self._lock:
-            self._out_since = None
+            standing = self._standings[profile]
+            standing.answers, standing.out_since = True, None
 
-    def wait(self, outage: Outage) -> bool:
-        """Wait a while after a failure; False when there is no use in asking again."""
-        now = self._monotonic()
+    def now(self) -> float:
+        """The clock that ``wait`` measures a place by."""
+        return self._monotonic()
+
+    def wait(self, profile: str, outage: Outage, *, since: float) -> Next:
+        """What to do after an outage; returns after the wait, where there is one.
+
+        Args:
+            profile: Who was asked.
+            outage: How it ended.
+            since: When the place failed first.
+        """
         with self._lock:
-            begins = self._out_since is None
-            if self._out_since is None:
-                self._out_since = now
-            left_s = self._out_since + self._limit_s - now
-            if outage.is_lasting or left_s <= 0:
-                self._gave_up = self._gave_up or outage
-            if self._gave_up is not None:
-                return False
-        if begins:
+            if self._closed.is_set():
+                return Next.GIVE_UP
+            standing = self._standings[profile]
+            pause_s = self._pause_s(standing, outage, since)
+            if isinstance(pause_s, Next):
+                return pause_s
+            tells = standing.told is None or self._monotonic() - standing.told >= self._limit_s
+            standing.told = self._monotonic() if tells else standing.told
+        if tells:
             self._say(f"the run waits up to {self._limit_s:.0f} s for its model: {outage.reason}")
-        self._pause(min(_PAUSE_S, left_s))
-        return not self._closed.is_set()
+        self._pause(pause_s)
+        return Next.GIVE_UP if self._closed.is_set() else Next.ASK_AGAIN
+
+    def _pause_s(self, standing: _Standing, outage: Outage, since: float) -> float | Next:
+        now = self._monotonic()
+        answered, standing.answers = standing.answers, False
+        if outage.is_spent and answered:
+            return Next.LEAVE_EMPTY
+        standing.out_since = now if standing.out_since is None else standing.out_since
+        asked_s = outage.after_s or 0.0
+        profile_left_s = standing.out_since + self._limit_s - now
+        if outage.is_spent or outage.is_lasting or profile_left_s <= 0 or asked_s > profile_left_s:
+            standing.gave_up = standing.gave_up or outage
+            self._ceiling = self._ceiling or (outage if outage.scope is not None else None)
+        if self._ceiling or standing.gave_up:
+            return Next.GIVE_UP
+        place_left_s = since + self._limit_s - now
+        if place_left_s <= 0:
+            return Next.LEAVE_EMPTY
+        return max(asked_s, min(_PAUSE_S, profile_left_s, place_left_s))
 
     @property
     def is_closed(self) -> bool:
@@ -105,6 +161,8 @@ class _Generation:
 
     background: Background
     records: Mapping[str, Record]
+    asked: Mapping[str, str]
+    """The profile that was asked last, of places that were begun before: by a run that is resumed, or is repeated."""
 
 
 class Team:
@@ -136,7 +194,7 @@ class Team:
         self._replayed = replayed or {}
         self._hang_up = hang_up
         self._generation = _Generation(
-            background=Background(), records=records(list(self._breeders), (), {}, in_money=False)
+            background=Background(), records=records(list(self._breeders), (), {}, in_money=False), asked={}
         )
 
     def close(self) -> None:
@@ -154,9 +212,14 @@ class Team:
             breeder.profile.price.currency if breeder.profile.price else None for breeder in self._breeders.values()
         }
         in_money = len(prices) == 1 and None not in prices
+        places = self._places()
+        for trial in trials:
+            if trial.candidate.provenance.model is not None and trial.candidate.id in places:
+                self._patience.worked(places[trial.candidate.id].profile)
         self._generation = _Generation(
             background=background(trials),
-            records=records(list(self._breeders), trials, self._places(), in_money=in_money),
+            records=records(list(self._breeders), trials, places, in_money=in_money),
+            asked={identity: place.profile for identity, place in places.items()},
         )
 
     def breed(
@@ -171,9 +234,9 @@ class Team:
             known: Canonical hashes of what the run had when the generation began.
         """
         repeated = self._replayed.get(proposal.id)
-        if repeated is not None and repeated.candidate.provenance.operator.endswith(FALLBACK):
-            return self._offline(proposal, parents, known, repeated.candidate.provenance.detail)
-        result = self._by_model(proposal, parents, check, known)
+        if repeated is not None:
+            return self._repeat(repeated, proposal, parents, check, known)
+        result = self._by_anyone(proposal, parents, check, known)
         if not isinstance(result, Outage):
             return result
         if self._falls_back and not self._patience.is_closed:
@@ -183,22 +246,62 @@ class Team:
             return Barren(proposal=proposal, reason=result.reason)
         return result
 
-    def _by_model(
+    def _repeat(
+        self, repeated: Trial, proposal: Proposal, parents: Sequence[Trial], check: Check, known: Container[str]
+    ) -> Candidate | Barren | Outage:
+        """From stored answers alone; a place that an outage had left empty stays empty."""
+        provenance = repeated.candidate.provenance
+        if provenance.operator.endswith(FALLBACK):
+            return self._offline(proposal, parents, known, provenance.detail)
+        name = self._next(proposal, self._generation.records)
+        result = self._breeding(name, proposal, parents, check, known)
+        if isinstance(result, Outage) and repeated.outcome is TrialOutcome.BARREN:
+            return Barren(proposal=proposal, reason=repeated.reason)
+        return result
+
+    def _by_anyone(
         self, proposal: Proposal, parents: Sequence[Trial], check: Check, known: Container[str]
     ) -> Candidate | Barren | Outage:
-        generation = self._generation
-        breeder = self._breeders[choose(proposal, generation.records)]
-        while self._patience.gave_up is None:
-            breeding = breeder.breed(proposal, parents, check, known=known, background=generation.background)
-            result = breeding.result
+        """By the profile whose turn it is; by another one where that one is given up."""
+        left = dict(self._generation.records)
+        while True:
+            name = self._next(proposal, left)
+            result = self._by_model(name, proposal, parents, check, known)
+            del left[name]
+            if not left or not isinstance(result, Outage) or result.scope is not None or self._patience.is_closed:
+                return result
+
+    def _next(self, proposal: Proposal, among: Mapping[str, Record]) -> str:
+        """Who was asked for this place before, since answers are stored; else whom the bandit chooses."""
+        asked = self._generation.asked.get(proposal.id)
+        return asked if asked is not None and asked in among else choose(proposal, among)
+
+    def _by_model(
+        self, name: str, proposal: Proposal, parents: Sequence[Trial], check: Check, known: Container[str]
+    ) -> Candidate | Barren | Outage:
+        since: float | None = None
+        while (gave_up := self._patience.gave_up(name)) is None:
+            result = self._breeding(name, proposal, parents, check, known)
             if not isinstance(result, Outage):
-                self._patience.worked()
+                self._patience.worked(name)
                 return result
             if result.scope is Scope.GENERATION:
                 return result
-            if not self._patience.wait(result):
-                return result
-        return self._patience.gave_up
+            since = self._patience.now() if since is None else since
+            match self._patience.wait(name, result, since=since):
+                case Next.LEAVE_EMPTY:
+                    return Barren(proposal=proposal, reason=result.reason)
+                case Next.GIVE_UP:
+                    return result
+                case Next.ASK_AGAIN:
+                    pass
+        return gave_up
+
+    def _breeding(
+        self, name: str, proposal: Proposal, parents: Sequence[Trial], check: Check, known: Container[str]
+    ) -> Candidate | Barren | Outage:
+        background = self._generation.background
+        return self._breeders[name].breed(proposal, parents, check, known=known, background=background).result
 
     def _offline(
         self, proposal: Proposal, parents: Sequence[Trial], known: Container[str], why: str

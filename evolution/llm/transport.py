@@ -8,6 +8,8 @@ What it does not do: it does not pin certificates, and the operating system reso
 
 from __future__ import annotations
 
+import re
+import threading
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from dataclasses import replace
@@ -64,6 +66,7 @@ class HttpTransport:
         carrier: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._key = key
+        self._echo = _echo_of(key)
         self._key_header = key_header
         self._read_s = timeouts.read_s
         self._max_reply_bytes = max_reply_bytes
@@ -87,20 +90,27 @@ class HttpTransport:
         # Last in, first out. Without the second line an interrupted run would wait for the answers still under way.
         self._stack.callback(self._portal.call, self._portal.stop, True)
         self._stack.callback(self._portal.call, self._client.aclose)
-        self._is_closed = False
+        self._closed = threading.Event()
 
     def post(self, path: str, body: bytes, *, timeout_s: float) -> Reply | Broken:
         """Send ``body`` as JSON and take the whole answer, within ``timeout_s`` seconds altogether."""
-        if self._is_closed:
+        if self._closed.is_set():
             return _CLOSED
+        was_under_way = replace(_CLOSED, may_be_billed=True)
         try:
-            return self._portal.call(partial(self._post, path, body, timeout_s))
+            answer = self._portal.call(partial(self._post, path, body, timeout_s))
         except CancelledError:
-            return _CLOSED
+            return was_under_way
+        except RuntimeError:  # the portal stopped since we looked
+            if self._closed.is_set():
+                return _CLOSED
+            raise
+        # Its connection may have gone before its task was cancelled.
+        return was_under_way if isinstance(answer, Broken) and self._closed.is_set() else answer
 
     def close(self) -> None:
         """Drop connections and end the thread; calls under way end as ``CLOSED``."""
-        self._is_closed = True
+        self._closed.set()
         self._stack.close()
 
     async def _post(self, path: str, body: bytes, timeout_s: float) -> Reply | Broken:
@@ -118,7 +128,9 @@ class HttpTransport:
     async def _exchange(self, path: str, body: bytes) -> Reply | Broken:
         async with self._client.stream("POST", path, content=body, headers=self._headers()) as response:
             encoding = response.headers.get("content-encoding", "identity").lower()
-            if encoding != "identity":
+            if encoding not in {"", "identity"}:
+                if not response.is_success:  # its status says enough
+                    return Reply(status=response.status_code, headers=self._said(response), body=b"")
                 reason = "the server compressed an answer asked for uncompressed"
                 return Broken(why=FatalKind.BAD_REQUEST, reason=reason, may_be_billed=True)
             content = bytearray()
@@ -134,7 +146,7 @@ class HttpTransport:
                 return replace(_broken(error), may_be_billed=True)
             return Reply(
                 status=response.status_code,
-                headers={name.lower(): self._without_key(value) for name, value in response.headers.items()},
+                headers=self._said(response),
                 body=self._without_key(content.decode("latin-1")).encode("latin-1"),
             )
 
@@ -145,9 +157,20 @@ class HttpTransport:
             headers[self._key_header] = f"Bearer {secret}" if self._key_header == _BEARER else secret
         return headers
 
+    def _said(self, response: httpx.Response) -> dict[str, str]:
+        return {name.lower(): self._without_key(value) for name, value in response.headers.items()}
+
     def _without_key(self, text: str) -> str:
-        secret = self._key.get_secret_value() if self._key is not None else ""
-        return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_BLANKED_KEY else text
+        return text if self._echo is None else self._echo.sub("[key]", text)
+
+
+def _echo_of(key: SecretStr | None) -> re.Pattern[str] | None:
+    """Finds the key as it is, and as JSON or an address may spell it: what is decoded later must not bring it back."""
+    secret = key.get_secret_value() if key is not None else ""
+    if len(secret) < _SHORTEST_BLANKED_KEY:
+        return None
+    spelled = (rf"(?:\\*{re.escape(char)}|\\+u00(?i:{ord(char):02x})|%(?i:{ord(char):02x}))" for char in secret)
+    return re.compile("".join(spelled))
 
 
 def _broken(error: httpx.TransportError) -> Broken:

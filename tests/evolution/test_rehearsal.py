@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from evolution.rehearsal import Rehearsal
@@ -9,7 +12,7 @@ from gates import Admitted, Evaluation, Finding, Rejected
 from runtime.kernel import Failure, RunEnd
 from runtime.source import StrategySource
 
-SOURCE = StrategySource.from_text("class S(Strategy): ...")
+SOURCE = StrategySource.from_text("class S(Strategy): ..." + "\n" * 9)
 OTHER = StrategySource.from_text("class T(Strategy): ...")
 
 
@@ -59,10 +62,32 @@ def test_what_raises_only_in_the_backtest_is_a_finding_for_the_author_with_its_l
     assert isinstance(rehearsal.evaluate(SOURCE).verdict, Admitted)
 
 
-def test_a_rule_of_the_api_is_told_in_its_own_sentence():
-    (found,) = Rehearsal(Counting(raised("order-flood", "asks for more than 200 orders", None))).judge(SOURCE).findings
-    assert found.message == "asks for more than 200 orders (in on_bar, in the backtest)"
+def test_a_rule_of_the_api_is_told_in_the_words_of_our_table():
+    (found,) = Rehearsal(Counting(raised("history-value", "history(88.0175)", None))).judge(SOURCE).findings
+    assert found.message == "history(n) takes a whole number of bars above 0 (in on_bar, in the backtest)"
     assert found.line == 1
+
+
+def test_every_rule_of_the_strategy_api_has_words_of_its_own():
+    """Those that are raised anywhere in the runtime, found in its text."""
+    files = sorted((Path(__file__).parents[2] / "runtime").rglob("*.py"))
+    rules = {rule for file in files for rule in re.findall(r'StrategyError\(\s*"([a-z-]+)"', file.read_text())}
+    assert len(rules) > 15
+    assert not [rule for rule in rules if "a rule of the API" in message_of(rule)]
+
+
+def message_of(exception, **changes):
+    failure = {"hook": "on_bar", "exception": exception, "line": 1, "message": "2001-02-06 at 88.0175", **changes}
+    report = Report(Failure(**failure), RunEnd.FAILED)
+    (found,) = Rehearsal(Counting(report)).judge(SOURCE).findings
+    return f"{found.message} line {found.line}"
+
+
+@pytest.mark.parametrize("exception", ["param-range", "lookback-too-long", "a-new-rule-20010206", "ValueError", "At88"])
+@pytest.mark.parametrize("changes", [{}, {"hook": "on 20010206"}, {"line": 20010206}])
+def test_nothing_that_a_candidate_computed_on_real_bars_is_told(exception, changes):
+    told = message_of(exception, **changes)
+    assert not re.search(r"2001|88|0175|0206", told)
 
 
 def test_a_run_that_ended_without_a_failure_is_named_by_its_end():

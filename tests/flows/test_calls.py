@@ -425,10 +425,10 @@ def test_a_kill_is_repeated_by_a_replay_and_not_tried_again(tmp_path, settings_f
 
     real = flows.night.run_trial
 
-    def kills_the_third(candidate, *rest):
+    def kills_the_third(candidate, *rest, **options):
         if candidate.id == "g001-c002":
             return Trial(candidate=candidate, outcome=TrialOutcome.KILLED, reason="ran past 60 s of wall time")
-        return real(candidate, *rest)
+        return real(candidate, *rest, **options)
 
     with llm_server.ScriptedServer() as server:
         settings = settings_for(server)

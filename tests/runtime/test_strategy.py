@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from collections import deque
 
 import numpy as np
 import pytest
 
+from runtime import strategy
 from runtime.desk import Desk, Series, printable
 from runtime.kernel import RunConfig, run_strategy
 from runtime.market.bars import Bars
@@ -241,3 +244,15 @@ def test_state_is_read_only(rule_of):
 def test_printable_text_stays_and_the_rest_is_escaped():
     assert printable("größer: 5 €") == "größer: 5 €"
     assert printable("\x1b[31m\u202e\ud800\n") == "\\x1b[31m\\u202e\\ud800\\n"
+
+
+def test_no_error_repeats_a_value_of_run_time():
+    """On real bars a value may be a price or a date, and the sentence reaches the model that wrote the strategy."""
+    source = inspect.getsource(strategy)
+    raised = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)
+              and isinstance(node.func, ast.Name) and node.func.id == "StrategyError"]  # fmt: skip
+    assert len(raised) > 8
+    shown = {
+        ast.unparse(part.value) for call in raised for part in ast.walk(call) if isinstance(part, ast.FormattedValue)
+    }
+    assert shown <= {"MAX_LOOKBACK", "call.name", "what"}

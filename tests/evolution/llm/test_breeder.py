@@ -43,6 +43,7 @@ UNREADABLE = {
     "other-language": "E_WRONG_LANGUAGE",
     "curly-quotes": "E_BAD_CHARACTER",
     "duplicate": "E_NOOP",
+    "odd-finish": "E_MALFORMED",
 }
 
 
@@ -188,7 +189,7 @@ def test_no_single_fault_loses_a_candidate(breeder_for, llm_server, propose, par
         result = breeder.breed(propose(parent), [parent], gate_one).result
         if mode in ONE_CALL:
             assert isinstance(result, Barren), mode
-        elif mode in {*LASTING, "429-long"}:
+        elif mode in {*LASTING, "429-long", "429-wait"}:
             assert isinstance(result, Outage), mode
             assert isinstance(breeder.breed(propose(parent), [parent], gate_one).result, Candidate), mode
         else:
@@ -408,3 +409,50 @@ def test_a_constrained_profile_holds_every_question_to_the_grammar(breeder_for, 
     breeder, server, _ = breeder_for("prose", dialect="llamacpp", constrained=True)
     breeder.breed(propose(parent), [parent], gate_one)
     assert [seen.body["grammar"].startswith("root ::= ") for seen in server.seen] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("modes", "is_spent"),
+    [
+        (["500"] * 4, False),
+        (["429-seconds"] * 4, False),
+        (["reset"] * 4, True),
+        (["cut-json"] * 4, True),
+        (["reset", "500", "500", "500"], True),
+        (["400"], True),
+        (["401"], False),
+        (["404"], False),
+    ],
+)
+def test_an_outage_says_whether_its_question_may_have_been_paid_for(
+    breeder_for, propose, parent, gate_one, modes, is_spent
+):
+    breeder, _, _ = breeder_for(*modes)
+    assert breeder.breed(propose(parent), [parent], gate_one).result.is_spent is is_spent
+
+
+def test_an_outage_carries_the_wait_that_was_asked_for(breeder_for, propose, parent, gate_one):
+    breeder, _, _ = breeder_for(model="scripted:429-wait")
+    assert breeder.breed(propose(parent), [parent], gate_one).result.after_s == 1_800
+
+
+@pytest.mark.parametrize("mode", ["odd-finish", "cut-json", "reset", "not-json"])
+def test_an_answer_that_is_always_broken_is_paid_for_a_few_times_and_not_for_a_night(
+    breeder_for, propose, parent, gate_one, mode
+):
+    from evolution.llm.team import Patience, Team
+
+    breeder, server, _ = breeder_for(model=f"scripted:{mode}")
+    pauses = []
+    team = Team([breeder], places=dict, patience=Patience(900, pause=pauses.append))
+    result = team.breed(propose(parent), [parent], gate_one, known=())
+    assert isinstance(result, Outage | Barren)
+    assert len(server.seen) <= 4
+    assert pauses == []
+
+
+def test_a_fresh_sample_after_an_unreadable_repair_is_no_repair(breeder_for, propose, parent, gate_one):
+    breeder, server, _ = breeder_for("violating", "prose", "edit")
+    child = breeder.breed(propose(parent), [parent], gate_one).result
+    assert child.provenance.operator == "llm/mutate"
+    assert "import os" not in server.seen[2].text

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from evolution.llm import LlmProfile
 from evolution.llm.budget import (
     DEFAULT_RUN_TOKENS,
     Budget,
@@ -72,3 +73,10 @@ def test_prices_in_another_currency_than_the_ceilings_are_refused(profile_for):
     require_bounds(Budget(currency="EUR", day=Ceiling(money=5)), [euro])
     with pytest.raises(BudgetError, match="priced in EUR and the budget is in USD"):
         require_bounds(Budget(day=Ceiling(money=5)), [euro])
+
+
+def test_a_ceiling_of_a_call_below_its_answer_is_refused_at_the_start():
+    profile = LlmProfile(name="p", base_url="http://127.0.0.1:9/v1", model="m", max_tokens=4_000)
+    with pytest.raises(BudgetError, match=r"\[budget.call\] tokens = 4000 leaves no room .*\[llm.p\]"):
+        require_bounds(Budget(call=Ceiling(tokens=4_000)), [profile])
+    require_bounds(Budget(call=Ceiling(tokens=9_000)), [profile])

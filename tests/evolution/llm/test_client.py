@@ -3,12 +3,25 @@
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from evolution.llm import EndpointClient, KeyMissingError, LlmRequest, Message, Role, open_client
+from evolution.llm.advice import way_out
 from evolution.llm.exchange import Broken
-from evolution.llm.outcomes import Empty, Fatal, FatalKind, Refused, Retryable, Text, ToolCall, Trouble, Truncated
+from evolution.llm.outcomes import (
+    Empty,
+    Fatal,
+    FatalKind,
+    Malformed,
+    Refused,
+    Retryable,
+    Text,
+    ToolCall,
+    Trouble,
+    Truncated,
+)
 
 KEY = "canary-key-7f3a91c2d4"
 PARENT = """class Cross(Strategy):
@@ -42,7 +55,7 @@ def ask(new_book):
 
 
 RETRIED = ["429-seconds", "429-date", "429-ms", "429-none", "429-garbage", "500", "502", "503", "529", "reset", "cut-json",
-           "error-200", "odd-finish", "deep", "not-json"]  # fmt: skip
+           "error-200", "deep", "not-json"]  # fmt: skip
 ENDS = {
     "429-quota": FatalKind.QUOTA,
     "429-spend": FatalKind.QUOTA,
@@ -65,6 +78,7 @@ NOTHING_TO_READ = {
     "refusal": Refused,
     "filter": Refused,
     "tool-call": ToolCall,
+    "odd-finish": Malformed,
 }
 
 
@@ -328,3 +342,67 @@ def test_calls_from_several_threads_get_their_own_answers(connect):
     assert all(isinstance(outcome, Text) for outcome in outcomes)
     assert len({outcome.text for outcome in outcomes}) == 1
     assert len(server.seen) == 8
+
+
+def test_a_mistake_in_reading_loses_no_answer(connect, ask, monkeypatch):
+    client, server = connect()
+    broken = replace(client._dialect, decode=lambda *_: {}["missing"])
+    monkeypatch.setattr(client, "_dialect", broken)
+    outcome, (record,) = ask(client)
+    assert isinstance(outcome, Malformed)
+    assert record.outcome == "malformed"
+    assert "```python" in record.response
+    assert len(server.seen) == 1
+
+
+def test_closing_ends_the_wait_between_attempts(serve, profile_for, new_book):
+    """Without a word from anybody the wait would take a day, within a deadline of an hour's length."""
+    server = serve("429-wait")
+    client = open_client(profile_for(server, timeouts={"call_s": 3_600}), {})
+    book, outcomes = new_book(), []
+    settled = threading.Event()
+    real = book.settle
+    book.settle = lambda *args: (real(*args), settled.set())
+    asking = threading.Thread(target=lambda: outcomes.append(client.complete(REQUEST, book=book)))
+    asking.start()
+    assert settled.wait(60)
+    client.close()
+    asking.join(60)
+    assert not asking.is_alive()
+    assert [outcome.kind for outcome in outcomes] == [FatalKind.CLOSED]
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "pasted", ["gsk_canary1234567890abcdef", "AIzaSyCanary1234567890", "hf_canaryabcdefghijkl", "sk1"]
+)
+def test_a_key_where_its_variable_s_name_belongs_is_shown_nowhere(connect, profile_for, ask, pasted):
+    profile = profile_for("https://models.example/v1", key_env=pasted)
+    for environ in ({}, {pasted: "two words"}):
+        with pytest.raises(KeyMissingError, match=r"\[llm.test\] key_env") as error:
+            open_client(profile, environ)
+        assert pasted not in str(error.value)
+    assert pasted not in way_out(profile, Fatal(kind=FatalKind.AUTH, reason="no"))
+
+
+def test_a_wrong_address_that_answers_something_names_its_setting(profile_for):
+    profile = profile_for("http://127.0.0.1:9/v2")
+    words = way_out(profile, Retryable(trouble=Trouble.MALFORMED, reason="no"))
+    assert "base_url (http://127.0.0.1:9/v2) and dialect (openai_chat) in [llm.test]" in words
+
+
+def test_another_model_than_was_asked_for_is_named_once(serve, connect, ask, caplog, monkeypatch, llm_server):
+    real = llm_server.rendered
+
+    def rendered(*args):
+        answer = real(*args)
+        answer.body = answer.body.replace(b'"model": "scripted"', b'"model": "another-model"')
+        return answer
+
+    client, _ = connect()
+    ask(client)
+    assert "another-model" not in caplog.text
+    monkeypatch.setattr(llm_server, "rendered", rendered)
+    ask(client)
+    ask(client)
+    assert caplog.text.count("asks for model 'scripted', and 'another-model' answers") == 1

@@ -7,7 +7,18 @@ import pytest
 from evolution.llm import LlmRequest, Message, Role
 from evolution.llm.dialects import DIALECTS
 from evolution.llm.exchange import Reply
-from evolution.llm.outcomes import Empty, Fatal, FatalKind, Refused, Retryable, Text, ToolCall, Trouble, Truncated
+from evolution.llm.outcomes import (
+    Empty,
+    Fatal,
+    FatalKind,
+    Malformed,
+    Refused,
+    Retryable,
+    Text,
+    ToolCall,
+    Trouble,
+    Truncated,
+)
 from evolution.llm.shape import Grammar, JsonSchema, ShapeUnsupportedError
 
 KEY = "canary-key-7f3a91c2d4"
@@ -36,7 +47,7 @@ ENDS = {
     "cut-json": Retryable,
     "not-json": Retryable,
     "deep": Retryable,
-    "odd-finish": Retryable,
+    "odd-finish": Malformed,
     "reset": Retryable,
     "401": Fatal,
     "404": Fatal,
@@ -194,7 +205,7 @@ def decoded(dialect, profile, document, status=200):
     return DIALECTS[dialect].decode(Reply(status=status, headers={}, body=body), b"x" * 300, profile)
 
 
-MALFORMED = [{}, [], None, b"", b"\xff", {"status": 5}, {"content": "text", "stop_reason": "end_turn"}, {"message": {}}]
+MALFORMED = [{}, [], None, b"", b"\xff", {"status": 5}, {"ok": True}, b"It works!", b"data: {}\n\n"]
 
 
 @pytest.mark.parametrize("dialect", NAMES)
@@ -217,12 +228,12 @@ def test_cached_tokens_count_as_tokens_of_the_prompt(as_profile):
     usage = {
         "input_tokens": 10,
         "cache_creation_input_tokens": 200,
-        "cache_read_input_tokens": 3000,
+        "cache_read_input_tokens": 1500,
         "output_tokens": 4,
     }
     message = {"stop_reason": "end_turn", "content": [{"type": "text", "text": "x"}], "usage": usage}
     outcome = decoded("anthropic", as_profile("anthropic"), message)
-    assert (outcome.usage.prompt_tokens, outcome.usage.completion_tokens) == (3210, 4)
+    assert (outcome.usage.prompt_tokens, outcome.usage.completion_tokens) == (1710, 4)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +242,8 @@ def test_cached_tokens_count_as_tokens_of_the_prompt(as_profile):
         ("model_context_window_exceeded", Truncated),
         ("pause_turn", ToolCall),
         ("stop_sequence", Text),
-        ("new", Retryable),
+        ("new", Malformed),
+        (None, Malformed),
     ],
 )
 def test_every_stop_reason_has_a_reading(as_profile, stop_reason, kind):
@@ -286,3 +298,107 @@ def test_a_question_that_may_not_fit_in_the_window_is_not_sent(speak, dialect):
     assert outcome.kind is FatalKind.CONTEXT_OVERFLOW
     assert "context_tokens = 1024" in outcome.reason
     assert server.seen == []
+
+
+TOP = {"openai_chat": "choices", "llamacpp": "choices", "vllm": "choices", "openai_responses": "output", "anthropic": "content",
+       "ollama": "message"}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+@pytest.mark.parametrize("value", [5, None, [], "text", [None], {}, "\ud800", [["\ud800"]]])
+def test_what_a_model_wrote_and_nobody_can_read_is_answered_and_charged(as_profile, dialect, value):
+    """It was paid for: asking the same again would be paid for again, and end the same."""
+    outcome = decoded(dialect, as_profile(dialect), {TOP[dialect]: value})
+    assert isinstance(outcome, Malformed)
+    assert outcome.usage.completion_tokens == as_profile(dialect).max_tokens
+
+
+@pytest.mark.parametrize("dialect", NAMES)
+def test_a_byte_order_mark_in_front_changes_nothing(speak, serve, dialect, llm_server, monkeypatch):
+    real = llm_server.rendered
+
+    def marked(*args):
+        answer = real(*args)
+        answer.body = b"\xef\xbb\xbf" + answer.body
+        return answer
+
+    monkeypatch.setattr(llm_server, "rendered", marked)
+    client, _ = speak(dialect, "edit")
+    assert isinstance(client.complete(REQUEST), Text)
+
+
+def test_an_answer_in_parts_is_its_texts_without_its_thoughts(as_profile):
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "one "},
+             {"type": "text", "text": "two"}]  # fmt: skip
+    document = {"choices": [{"finish_reason": "stop", "message": {"content": parts}}]}
+    assert decoded("openai_chat", as_profile("openai_chat"), document).text == "one two"
+
+
+WORDS = {"model_length": Truncated, "MAX_TOKENS": Truncated, "SAFETY": Refused, "eos": Text, "STOP": Text, "abort": Malformed,
+         "error": Malformed, "": Malformed}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", sorted({*NAMES} - {"openai_responses"}))
+@pytest.mark.parametrize(("word", "kind"), WORDS.items())
+def test_every_gateway_s_word_for_an_end_is_read_in_every_dialect(as_profile, dialect, word, kind):
+    documents = {
+        "anthropic": {"stop_reason": word, "content": [{"type": "text", "text": "x"}]},
+        "ollama": {"done": True, "done_reason": word, "message": {"content": "x"}},
+    }
+    chat = {"choices": [{"finish_reason": word, "message": {"content": "x"}}]}
+    assert type(decoded(dialect, as_profile(dialect), documents.get(dialect, chat))) is kind
+
+
+def test_an_answer_that_says_it_goes_on_is_not_taken_for_whole(as_profile):
+    begun = {"done": False, "done_reason": "stop", "message": {"content": "x"}}
+    assert isinstance(decoded("ollama", as_profile("ollama"), begun), Malformed)
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_believed"),
+    [
+        ((80, 40), True),
+        ((0, 40), False),
+        ((1, 40), False),
+        ((80, 0), False),
+        ((80, 1), False),
+        ((9_000_000, 40), False),
+        ((80, 9_000), False),
+        ((80.0, 40), False),
+        ((True, 40), False),
+    ],
+)
+@pytest.mark.parametrize("dialect", NAMES)
+def test_a_claim_that_cannot_be_is_charged_at_the_upper_bound(as_profile, dialect, claim, is_believed):
+    """Too little makes every ceiling inert, too much ends a run at once."""
+    read, written = claim
+    text = "x = 1\n" * 100
+    in_out = {"input_tokens": read, "output_tokens": written}
+    message = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+    chat = {"choices": [{"finish_reason": "stop", "message": {"content": text}}],
+            "usage": {"prompt_tokens": read, "completion_tokens": written}}  # fmt: skip
+    documents = {
+        "anthropic": {"stop_reason": "end_turn", "content": [{"type": "text", "text": text}], "usage": in_out},
+        "openai_responses": {"status": "completed", "output": [message], "usage": in_out},
+        "ollama": {
+            "done": True,
+            "done_reason": "stop",
+            "message": {"content": text},
+            "prompt_eval_count": read,
+            "eval_count": written,
+        },
+    }
+    outcome = decoded(dialect, as_profile(dialect), documents.get(dialect, chat))
+    assert outcome.usage.estimated_calls == (not is_believed)
+    if not is_believed:
+        assert outcome.usage.completion_tokens == as_profile(dialect).max_tokens
+
+
+def test_an_error_that_carries_its_bill_is_charged(as_profile):
+    failed = {"status": "failed", "error": {"code": "server_error"}, "output": [],
+              "usage": {"input_tokens": 900, "output_tokens": 50}}  # fmt: skip
+    usage = decoded("openai_responses", as_profile("openai_responses"), failed).usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (900, 50)
+    wrapped = {"error": {"message": "upstream", "code": 502}, "usage": {"prompt_tokens": 900, "completion_tokens": 50}}
+    usage = decoded("openai_chat", as_profile("openai_chat"), wrapped).usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (900, 50)

@@ -13,7 +13,19 @@ from evolution.llm.book import Call
 from evolution.llm.budget import Budget, Ceiling, Scope
 from evolution.llm.exchange import Broken, Reply
 from evolution.llm.ledger import CallLedger, ReplayLedger, places, spending, stored_calls
-from evolution.llm.outcomes import Empty, Fatal, FatalKind, Held, Refused, Retryable, Text, ToolCall, Trouble, Truncated
+from evolution.llm.outcomes import (
+    Empty,
+    Fatal,
+    FatalKind,
+    Held,
+    Malformed,
+    Refused,
+    Retryable,
+    Text,
+    ToolCall,
+    Trouble,
+    Truncated,
+)
 from evolution.llm.spending import spending_document, spending_lines
 from evolution.run import RunFacts
 from runtime.store import open_engine
@@ -422,3 +434,35 @@ def test_the_key_is_nowhere_in_the_database(connect, serve, ledger_for, engine, 
     assert KEY not in repr(rows)
     engine.dispose()
     assert not [path for path in tmp_path.iterdir() if KEY.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("mode", ["edit", "500", "cut-json", "prose"])
+def test_an_answer_that_arrived_before_the_process_died_is_settled_when_it_is_read(
+    connect, ledger_for, engine, run_id, monkeypatch, mode
+):
+    client, _ = connect(mode)
+    with monkeypatch.context() as patched:
+        patched.setattr(CallLedger, "settle", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            client.complete(request(), book=ledger_for())
+    assert stored_calls(engine, run_id)[0].outcome is None
+    client.complete(request(), book=ledger_for())
+    records = stored_calls(engine, run_id)
+    assert None not in [record.outcome for record in records]
+    assert len(records) == (1 if mode in {"edit", "prose"} else 2)
+    charged = spending(engine, run_id).profiles[0].charged_tokens
+    assert charged == sum(record.prompt_tokens + record.completion_tokens for record in records)
+
+
+def test_a_place_belongs_to_who_was_asked_last(connect, ledger_for, engine, run_id):
+    for name in ("z", "a", "m"):
+        client, _ = connect(name=name, model=f"model-{name}")
+        client.complete(request(), book=ledger_for())
+    assert places(engine, run_id)["g001-c002"].profile == "m"
+
+
+def test_a_model_that_is_paid_for_and_cannot_be_read_is_not_asked_again(connect, ledger_for):
+    client, server = connect("odd-finish")
+    for _ in range(2):
+        assert isinstance(client.complete(request(), book=ledger_for()), Malformed)
+    assert len(server.seen) == 1

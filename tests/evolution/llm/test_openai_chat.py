@@ -7,7 +7,7 @@ import pytest
 from evolution.llm import Message, Role
 from evolution.llm.exchange import Reply
 from evolution.llm.openai_chat import decode, encode
-from evolution.llm.outcomes import Fatal, FatalKind, Refused, Retryable, Text, ToolCall, Trouble
+from evolution.llm.outcomes import Fatal, FatalKind, Malformed, Refused, Retryable, Text, ToolCall, Trouble
 
 
 def reply(document, status=200, **headers):
@@ -44,21 +44,20 @@ def test_extra_fields_of_a_server_are_no_obstacle(read):
 @pytest.mark.parametrize(
     "document",
     [
-        {},
-        {"choices": []},
         {"choices": [chat(content="a")["choices"][0]] * 2},
         {"choices": [{"message": {"content": "a"}}]},
         {"choices": [{"finish_reason": "stop"}]},
         chat(content=["a", "list"]),
         chat(content=5),
-        [],
-        None,
-        b"",
-        b"\xff\xfe",
         b'{"choices":[{"finish_reason":"stop","message":{"content":"\\ud800"}}]}',
     ],
 )
-def test_a_success_that_does_not_follow_the_protocol_is_malformed(read, document):
+def test_an_answer_that_cannot_be_read_is_an_answer(read, document):
+    assert isinstance(read(document), Malformed)
+
+
+@pytest.mark.parametrize("document", [{}, [], None, b"", b"\xff\xfe", {"ok": True}])
+def test_a_success_that_is_no_answer_at_all_is_malformed(read, document):
     outcome = read(document)
     assert isinstance(outcome, Retryable)
     assert outcome.trouble is Trouble.MALFORMED
@@ -108,3 +107,39 @@ def test_what_a_server_says_is_capped_and_escaped(read):
     assert len(outcome.reason) < 300
     assert outcome.reason.isascii()
     assert outcome.reason.isprintable()
+
+
+OVERFLOW, QUOTA = FatalKind.CONTEXT_OVERFLOW, FatalKind.QUOTA
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "expected"),
+    [
+        (401, {"message": "unauthorized", "type": "api_error"}, FatalKind.AUTH),
+        (404, {"message": "model not found", "type": "api_error"}, FatalKind.NOT_FOUND),
+        (400, {"message": "bad", "type": "server_error"}, FatalKind.BAD_REQUEST),
+        (400, {"message": "This model's maximum context length is 4096 tokens. However,", "code": 400}, OVERFLOW),
+        (400, {"message": "input length and `max_tokens` exceed context limit: 199000 + 8192", "type": "x"}, OVERFLOW),
+        (429, {"message": "You exceeded your current quota, please check your plan", "code": 429}, QUOTA),
+        (429, {"message": "Your credit balance is too low", "type": "rate_limit_error"}, QUOTA),
+        (400, {"message": "You have reached your specified API usage limits.", "type": "invalid_request_error"}, QUOTA),
+        (429, {"message": "You exceeded your current quota. Please retry in 20s.", "code": 429}, Trouble.RATE_LIMITED),
+        (403, {"message": "slow down", "code": "rate_limit_exceeded"}, Trouble.RATE_LIMITED),
+        (500, {"message": "x", "type": "api_error"}, Trouble.SERVER),
+        (400, {"message": "API key not valid. Please pass a valid one.", "code": 400}, FatalKind.AUTH),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda error: {"error": error}, lambda error: [{"error": error}], dict])
+def test_an_error_means_the_same_whatever_it_is_wrapped_in(read, status, error, expected, wrap):
+    outcome = read(wrap(error), status)
+    assert (outcome.kind if isinstance(outcome, Fatal) else outcome.trouble) is expected
+    assert error["message"][:10] in outcome.reason
+
+
+@pytest.mark.parametrize("detail", ["no such field: seed", [{"msg": "no such field: seed"}]])
+def test_the_detail_of_a_framework_is_shown(read, detail):
+    assert "no such field: seed" in read({"detail": detail}, 422).reason
+
+
+def test_a_prompt_that_a_policy_declines_is_refused(read):
+    assert isinstance(read({"error": {"message": "policy", "code": "invalid_prompt"}}, 400), Refused)

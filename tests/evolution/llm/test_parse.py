@@ -59,7 +59,14 @@ UNREADABLE = {
     "a diff": (fenced(tag="diff"), Flaw.WRONG_LANGUAGE),
     "a tag with more words": (fenced(tag="python title=x"), Flaw.WRONG_LANGUAGE),
     "an indented block": ("".join(f"  {line}\n" for line in fenced().splitlines()), Flaw.NO_CODE),
-    "two thoughts": (f"<think>{fenced()}</think><think>{fenced()}</think>{fenced()}", Flaw.MANY_BLOCKS),
+    "a draft before the only mark": (f"A draft:\n{fenced()}</think>\nSorry.", Flaw.NO_CODE),
+    "thoughts about thoughts": (f"<think>I end with </think>.\n{fenced()}</think>\nSorry.", Flaw.NO_CODE),
+    "marks in another case": (f"<Think>\n{fenced()}</THINK>\nSorry.", Flaw.NO_CODE),
+    "a byte order mark before them": (f"\ufeff<think>\n{fenced()}</think>\nSorry.", Flaw.NO_CODE),
+    "thoughts that begin again": (f"<think>a</think>\n<think>{fenced()}", Flaw.NO_CODE),
+    "other marks": (f"<thinking>\n{fenced()}</thinking>\nSorry.", Flaw.THOUGHTS),
+    "marks in brackets": (f"[THINK]\n{fenced()}[/THINK]\nSorry.", Flaw.THOUGHTS),
+    "channels": (f"<|channel|>analysis<|message|>\n{fenced()}<|end|>Sorry.", Flaw.THOUGHTS),
     "thoughts without an end": (f"<think>\n{fenced()}", Flaw.NO_CODE),
     "endless": ("x" * 200_001, Flaw.TOO_LONG),
     # These two take hours when blanks are matched by nested repetition.
@@ -154,3 +161,9 @@ def test_any_plain_code_in_one_block_is_read_back_exactly(code):
     answer = read(fenced(code + "\n"))
     assert isinstance(answer, Answer)
     assert answer.source.data.decode() == code + "\n"
+
+
+def test_what_follows_the_last_thought_is_the_answer():
+    """Templates open the thoughts in the prompt, so that only their end is in the answer."""
+    for thoughts in (f"Let me see.\n{fenced()}", f"<think>{fenced()}</think><think>{fenced()}"):
+        assert isinstance(read_answer(Text(text=f"{thoughts}</think>\n{fenced()}")), Answer)

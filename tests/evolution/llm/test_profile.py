@@ -73,3 +73,42 @@ def test_a_profile_is_frozen_and_survives_a_round_trip():
 def test_a_price_is_per_million_tokens():
     price = Price(input_per_million=2, output_per_million=8, as_of=date(2026, 11, 1))
     assert price.cost(Usage(prompt_tokens=500_000, completion_tokens=250_000)) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("port", ["sk-canary-123", "99999", "-1", "\u0663"])
+def test_what_stands_for_a_port_is_not_repeated(port):
+    with pytest.raises(ValidationError, match=r"port|address") as error:
+        LlmProfile(name="p", base_url=f"https://h:{port}/v1", model="m")
+    assert port not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h/v1\t", "http://127.0.0.1:9/v1\n", "http://[v1.a]/v1", "https://xn--/v1", "http://a..b/v1", "https://h[/v1",
+     "http://[::1", "https://-/v1", "http://%41/v1", "http://" + "a" * 70 + ".com/v1", "http://h\\x/v1"],
+)  # fmt: skip
+def test_an_address_that_no_client_takes_is_refused_in_a_sentence(url):
+    with pytest.raises(ValidationError, match="must be an address"):
+        LlmProfile(name="p", base_url=url, model="m")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8080/v1",
+        "http://[::1]:8080/v1",
+        "https://api.a-b.example.com/v1",
+        "http://my_host:1/v1",
+        "HTTP://LOCALHOST:9/v1",
+    ],
+)
+def test_an_address_that_a_profile_takes_opens(url):
+    from evolution.llm import open_client
+
+    open_client(LlmProfile(name="p", base_url=url, model="m"), {}).close()
+
+
+@pytest.mark.parametrize("price", [float("inf"), float("nan"), -1.0])
+def test_a_price_is_a_finite_number(price):
+    with pytest.raises(ValidationError):
+        Price(input_per_million=price, output_per_million=1, as_of=date(2026, 11, 1))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -172,3 +173,18 @@ def test_parents_that_are_not_the_proposal_s_are_refused(prompts, propose, make_
         prompts.task(propose(one), [other])
     with pytest.raises(ValueError, match="not those handed in"):
         prompts.task(propose(one), [])
+
+
+def test_why_a_model_was_replaced_is_told_to_no_model(prompts, propose, make_trial, starters):
+    """The reason has a server's words, and our address and variable: perhaps for another provider to read."""
+    from evolution.llm.background import background
+    from evolution.llm.fallback import FALLBACK
+
+    why = "llm/mutate: profile a: fatal/auth: CANARY; check the key in CANARY_KEY"
+    parent = make_trial(starters["breakout"], detail=why, operator="offline/param_jitter" + FALLBACK)
+    child = make_trial(starters["trend"], index=1, detail=why, operator="offline/param_jitter" + FALLBACK)
+    provenance = replace(child.candidate.provenance, parents=(parent.candidate.id,))
+    child = replace(child, candidate=replace(child.candidate, provenance=provenance))
+    text = all_text(prompts.task(propose(parent), [parent], background=background([parent, child])).first())
+    assert FALLBACK in text
+    assert "CANARY" not in text

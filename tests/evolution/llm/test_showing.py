@@ -1,5 +1,7 @@
 """What a prompt shows of a strategy does what the strategy does, and says nothing that was planted in it."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from evolution.llm.contract import standard_prompts
@@ -67,3 +69,60 @@ def test_a_text_that_names_something_in_the_code_stays():
 def test_a_source_that_the_gate_refuses_is_not_shown(words):
     with pytest.raises(ValueError, match="cannot be shown"):
         shown_text(StrategySource(b"import os\n"), words)
+
+
+ON_BAR = "class S(Strategy):\n    def on_bar(self, bar):\n        {}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'self.log(f"{bar.close:.2f} {bar.close:>10,.1%} {self.bar_count:05d}")',
+        'self.log(f"{bar.close:{self.width}.{self.bar_count}f}")',
+        'self.log(f"{bar.ts:%Y-%m-%d %H:%M}")',
+        'self.limit = float("1.5") + int("-12") + float("1e-3")',
+        'self.log("%.2f%%" % bar.close)',
+        "a, b = self.pair.split(',')",
+    ],
+)
+def test_what_a_text_decides_when_the_code_runs_stays(words, line):
+    """A masked format or number would make the parent, as it is shown, raise: and with it each child by sections."""
+    source = StrategySource.from_text(ON_BAR.format(line))
+    shown = shown_text(source, words)
+    kept = (".2f", ">10,.1%", "05d", "%Y-%m-%d %H:%M", "1.5", "-12", "1e-3", "','")
+    spelled = [part for part in kept if part in line]
+    assert all(part in shown for part in spelled), shown
+
+
+class Price:
+    """As much of a bar as is printed."""
+
+    close, ts = 12.5, datetime(2001, 2, 3, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'f"close {bar.close:.2f}"',
+        '"close %.2f of %s" % (bar.close, "me")',
+        '"%(close)5.1f now" % {"close": 1.5}',
+        'float("1.5")',
+    ],
+)
+def test_an_expression_still_runs_as_it_is_shown(words, expression):
+    shown = shown_text(StrategySource.from_text(ON_BAR.format(f"self.log({expression})")), words)
+    assert eval(shown.split("self.log(")[1].strip()[:-1], {"bar": Price})
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f'f"{{bar.ts:{CANARY} now}}"',
+        f'f"{{bar.close:{{bar.close}}{CANARY}}}"',
+        f'"{CANARY} %s" % bar.close',
+        f'"%({CANARY}!)s" % 1',
+    ],
+)
+def test_a_format_is_no_place_for_a_sentence(words, expression):
+    shown = shown_text(StrategySource.from_text(ON_BAR.format(f"self.log({expression})")), words)
+    assert CANARY not in shown

@@ -1,5 +1,7 @@
 """Bytes out, bytes in: addresses, caps, deadlines and closing."""
 
+import json
+import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -138,3 +140,48 @@ def test_closing_ends_the_calls_under_way(connect):
     late = client.complete(request)
     assert isinstance(late, Fatal)
     assert late.kind is FatalKind.CLOSED
+
+
+def spellings(char):
+    return [
+        char,
+        f"\\{char}",
+        f"\\u{ord(char):04x}",
+        f"\\u{ord(char):04X}",
+        f"\\\\u{ord(char):04x}",
+        f"%{ord(char):02X}",
+    ]
+
+
+@pytest.mark.parametrize("key", [KEY, "sk-canary/AbCd+1234", "c2stY2FuYXJ5MTIzNA==", 'q"u\\o<t>e&d~1', "AAAAAAAAAAAA"])
+def test_no_spelling_of_the_key_survives(carried, key):
+    """JSON may escape any character, and whoever decodes it has the key again."""
+    dice = random.Random(7)
+    echoes = ["".join(dice.choice(spellings(char)) for char in key) for _ in range(40)]
+    for echo in [key, json.dumps(key)[1:-1], key.replace("/", "\\/"), *echoes]:
+        transport = carried(lambda _, echo=echo: respond(401, content=f'{{"message":"<{echo}>"}}'), key=key)
+        reply = transport.post("/x", b"{}", timeout_s=60)
+        assert reply.body == b'{"message":"<[key]>"}', echo
+        transport.close()
+
+
+def test_a_call_that_is_cut_off_by_closing_may_be_billed_and_one_after_it_is_not(connect):
+    client, server = connect("hang")
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(client._transport.post, "/chat/completions", b'{"model":"m"}', timeout_s=60)
+        while not server.seen:
+            time.sleep(0.01)
+        client.close()
+        assert call.result(60) == Broken(why=FatalKind.CLOSED, reason="the client was closed", may_be_billed=True)
+    assert not client._transport.post("/chat/completions", b"{}", timeout_s=60).may_be_billed
+
+
+@pytest.mark.parametrize(("status", "kind"), [(503, Reply), (401, Reply), (200, Broken)])
+def test_a_compressed_page_with_an_error_is_known_by_its_status(carried, status, kind):
+    answer = carried(lambda _: respond(status, content=b"\x1f\x8b", headers={"content-encoding": "gzip"}))
+    assert type(answer.post("/x", b"{}", timeout_s=60)) is kind
+
+
+def test_an_empty_encoding_is_none(carried):
+    answer = carried(lambda _: respond(200, content=b"{}", headers={"content-encoding": ""}))
+    assert answer.post("/x", b"{}", timeout_s=60).body == b"{}"
