@@ -175,7 +175,7 @@ def _ask(
     job: Job,
     runs: Sequence[_Run],
     limits: CageLimits | None,
-    goes_on: Callable[[Sequence[RunReport]], bool] | None,
+    goes_on: Callable[[Sequence[RunReport]], bool] | None = None,
 ) -> _Answer:
     """Run one job in one child.
 

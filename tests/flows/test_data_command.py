@@ -481,7 +481,7 @@ def test_a_password_in_an_address_is_refused_without_showing_it(data, trigate):
     (trigate.home.parent / "trigate.toml").write_text(section)
     ended = data(*FETCH, *DATES)
     assert ended.code == 2
-    assert "feeds.house.klines.base_url: value error, must hold no user, password" in ended.err
+    assert "feeds.house.base_url: must hold no user, password, query or fragment" in ended.err
     assert "pa55word" not in ended.out + ended.err
 
 

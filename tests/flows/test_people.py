@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import select
 import shutil
 import subprocess
 import termios
@@ -209,6 +210,10 @@ def on_terminal(house, answers, *words):
     os.close(terminal)
     screen, waiting = b"", list(answers)
     while True:
+        if not select.select([keyboard], [], [], 5)[0] and not termios.tcgetattr(keyboard)[3] & termios.ECHO:
+            # It waits, and so do we: what was typed before the question was flushed, or the question came in two pieces.
+            os.write(keyboard, (waiting.pop(0) if waiting else answers[-1]).encode())
+            continue
         try:
             got = os.read(keyboard, 65_536)
         except OSError:  # the other side is closed

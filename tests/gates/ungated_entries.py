@@ -22,8 +22,11 @@ LOADED = (signal, time)
 
 
 def converse(data: bytes, line: Line) -> bytes:
-    source = decode_job(data).source
+    order = data or line.receive()
+    if order is None:
+        return b""
+    source = decode_job(order).source
     if not source.startswith(SIDE_DOOR):
-        return inside.converse(data, line)
+        return inside.converse(order, line)
     exec(compile(source, CANDIDATE_FILE, "exec"), {**INJECTED, "line": line})
     return b"\x00\x00\x00\x02{}"
