@@ -19,7 +19,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from evolution.report import render_markdown, verdict
 from evolution.trial import TrialOutcome
-from flows import artifacts, opening
+from flows import artifacts, opening, stopping
 from flows.admission import admit_finalists
 from flows.clock import now
 from flows.control import run_control
@@ -81,6 +81,7 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
             )  # its generic is not spelled out upstream
             generation.with_options(task_runner=runner)(opened.run_id, opened.search.generation)
             artifacts.show_progress(progress, opened.search.generation / opened.order.generations)
+            stopping.obey()
         opened.conclude()
         admit_finalists(opened)
         if opened.order.control:

@@ -51,6 +51,7 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
     except OSError as error:
         if error.errno not in _OUTPUT_TROUBLE:
             return _say("fault", _fault_sentence(error), 3, as_json=as_json)
+        _reader_gone()  # what is left would fail again when the interpreter ends
         return _say("environment", f"output: {(error.strerror or str(error)).lower()}", 3, as_json=False)
     except Exception as error:  # noqa: BLE001 - the process boundary: a fault of ours is kept and told in one sentence
         return _say("fault", _fault_sentence(error), 3, as_json=as_json)

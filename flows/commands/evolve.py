@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -138,6 +137,7 @@ def _order(
 
 def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> RunSummary:
     """The run itself. Prefect's server starts while data, store and cage open; prefect is imported last."""
+    from flows import stopping
     from flows.night import NightOutage
     from flows.replay import in_words
     from flows.server import start_server
@@ -146,7 +146,7 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
     server = start_server(home)
     if not server.own:
         server.wait()  # a named server that does not answer is told before a run begins
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a scheduler's stop is a stop on request, too
+    stopping.listen()
     run_id = ""
     try:
         with open_night(settings, home, watch, order) as night:

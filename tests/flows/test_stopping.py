@@ -1,0 +1,50 @@
+"""Whoever asks a run to stop is heard, also when the exception of the signal gets lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from flows import stopping
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    stopping._requested.clear()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def ask(number):
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), number)
+        time.sleep(5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_whose_exception_was_swallowed_is_still_obeyed(number):
+    stopping.listen()
+    stopping.obey()
+    ask(number)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            stopping.obey()
+
+
+def test_a_new_run_begins_without_a_request():
+    stopping.listen()
+    ask(signal.SIGINT)
+    stopping.listen()
+    stopping.obey()
+
+
+def test_where_ctrl_c_is_ignored_it_stays_so():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stopping.listen()
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
