@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import time
 
 import pytest
 
@@ -23,8 +21,7 @@ def handlers():
 
 def ask(number):
     with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), number)
-        time.sleep(5)
+        signal.raise_signal(number)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
