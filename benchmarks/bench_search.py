@@ -38,7 +38,7 @@ from runtime.kernel import RunConfig
 from runtime.market.split import make_split, train_cells, validation_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evolution.search import Proposal
     from evolution.trial import Trial
@@ -141,13 +141,13 @@ def _volume(cards: Sequence[Scorecard | None]) -> float:
     return hypervolume([card.objectives for card in cards if card is not None and card.objectives is not None])
 
 
-def _best(trials: Sequence[Trial] | object) -> Trial | None:
+def _best(trials: Iterable[Trial]) -> Trial | None:
     scored = [
-        trial
-        for trial in trials  # type: ignore[attr-defined]
+        (trial.scorecard.score, trial.candidate.id, trial)
+        for trial in trials
         if trial.outcome is TrialOutcome.SCORED and trial.scorecard and trial.scorecard.score is not None
     ]
-    return max(scored, key=lambda trial: (trial.scorecard.score, trial.candidate.id), default=None)
+    return max(scored)[2] if scored else None  # ids differ, so no two trials are compared
 
 
 def _validated(front: Sequence[Trial], best: Trial | None, bars: Mapping[str, Bars]) -> dict[str, float | None]:

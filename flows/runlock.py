@@ -44,17 +44,22 @@ def held(home: Path, run_id: str) -> Iterator[None]:
 
 def is_abandoned(home: Path, run_id: str) -> bool:
     """Whether a run began here and no process works on it any more. False where nothing is known."""
+    return is_held(home / "runs" / run_id / "lock") is False
+
+
+def is_held(lock: Path) -> bool | None:
+    """Whether a living process holds a lock file; None where there is no such file."""
     try:
-        descriptor = os.open(home / "runs" / run_id / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
-        return False
+        return True
     finally:
         os.close(descriptor)
-    return True
+    return False
 
 
 def _locked(descriptor: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import secrets
@@ -11,6 +10,8 @@ import signal
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
+
+from flows.runlock import is_held
 
 _STATE, _SECRET = "station.json", "auth"
 LOCK = "station.lock"
@@ -63,17 +64,7 @@ def find(home: Path) -> Station | None:
 
 def is_up(home: Path) -> bool:
     """Whether a process holds the station's lock."""
-    try:
-        descriptor = os.open(home / "prefect" / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+    return is_held(home / "prefect" / LOCK) is True
 
 
 def read_state(home: Path) -> Station | None:
