@@ -151,7 +151,7 @@ def loose_file(path: Path, *, symbol: str | None, timeframe: str | None) -> Bars
         raise UsageProblem(str(error)) from error
 
 
-def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> dict[str, QualityReport]:
+def checked_file(path: Path, home: Path, *, symbol: str | None, timeframe: str | None) -> dict[str, QualityReport]:
     """All that is wrong or suspicious in a data file, by symbol.
 
     Raises:
@@ -162,6 +162,10 @@ def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> di
     try:
         return check_file(path, symbol=symbol, timeframe=_step(timeframe))
     except DataError as error:
+        if not path.exists() and any(each.name == str(path) for each in known_sets(home)):
+            raise UsageProblem(
+                f"{path} is a data set, checked when it was added; trigate data show {path} prints what was found"
+            ) from error
         raise UsageProblem(str(error)) from error
 
 
