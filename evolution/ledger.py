@@ -247,7 +247,7 @@ class TrialLedger:
         query = query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
         with reading(self._engine) as session:
             found = _read_trials(session, query)
-        return next((trial for trial in found if not is_kill(trial.findings)), None)
+        return next((trial for trial in found if _is_whole(trial)), None)
 
     def has_other_runs(self, run_id: str) -> bool:
         """Whether trials of another run with the same data, configuration and engine could be recalled."""
@@ -331,6 +331,11 @@ class TrialLedger:
             FindingCount(gate=gate, rule=rule, candidates=count, message=examples[gate, rule])
             for (gate, rule), count in ranked[:limit]
         )
+
+
+def _is_whole(trial: Trial) -> bool:
+    """Whether a stored trial says all that a new one would. Those of earlier versions do not say when they earned."""
+    return not is_kill(trial.findings) and (trial.scorecard is None or trial.rhythm is not None)
 
 
 def _find_run(session: Session, id_or_prefix: str) -> RunRow:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evolution.llm.spending import Spending, spending_lines
-from evolution.niches import niche_of
+from evolution.niches import are_alike
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
@@ -305,12 +305,13 @@ def _funnel(funnel: Funnel) -> list[str]:
 
 def _best_lines(best: Sequence[Trial]) -> list[str]:
     """Near-copies are named as such: only the best of them is ever put before admission."""
-    first: dict[str, str] = {}
     lines = []
+    originals: list[Trial] = []
     for trial in best:
-        card, identity = trial.scorecard, trial.candidate.id
-        original = first.setdefault(niche_of(card), identity) if card is not None and card.cells else identity
-        lines.append(_best(trial) + (f"; trades like {original}" if original != identity else ""))
+        original = next((other for other in originals if are_alike(trial.rhythm, other.rhythm)), None)
+        if original is None:
+            originals.append(trial)
+        lines.append(_best(trial) + (f"; earns like {original.candidate.id}" if original else ""))
     return lines
 
 

@@ -44,6 +44,8 @@ class SearchSection(_Section):
     """Parts of the population that are selected apart, with 4 places each at least."""
     archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.2
     """Share of places that take a parent from the archive of ways of trading."""
+    tune_rate: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Share of mutations whose numbers are set by what relatives came to, where there are enough of them."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""
     candidates: Annotated[int, Field(ge=4)] | None = None

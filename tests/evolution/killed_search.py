@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sqlalchemy import event
 
-from evolution.breed import Barren, breed_offline, plant
+from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.ledger import TrialLedger
 from evolution.operators import canonical_hash
 from evolution.resume import summary_of, take_up
@@ -120,7 +120,8 @@ class Worker:
             if trial.candidate.id < proposal.id and trial.outcome is not TrialOutcome.BARREN
         }
         if proposal.parents:
-            made = breed_offline(proposal, [trials[each].candidate.source for each in proposal.parents], known)
+            parents = [trials[each].candidate.source for each in proposal.parents]
+            made = breed_offline(proposal, parents, known, relatives_of(proposal, trials))
         else:
             made = plant(proposal, seed_sources(), known)
         if isinstance(made, Barren):
