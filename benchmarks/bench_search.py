@@ -246,7 +246,7 @@ def main() -> int:
                 generations=arguments.generations,
                 population=arguments.population,
                 is_control=arm == "control",
-                **({"archive_rate": 0.2} | choices if arm == "evolution" else {}),
+                **({"archive_rate": 0.2, "tune_rate": 0.3} | choices if arm == "evolution" else {}),
             )
             results.append(run_arm(world, arm, plan, bars, is_cascaded=not arguments.no_cascade))
             print(f"world {world} {arm}: hypervolume {results[-1].final:.3f} {results[-1].outcomes}", flush=True)
