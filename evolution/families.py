@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from evolution.trial import Trial
 
-FEWEST = 3
-"""Members with objectives from which a family has something to say: a slope needs two, and something to hold it against."""
-
 MOST = 32
 """Members that are looked at, the newest: they lie where the search is now."""
 
@@ -41,6 +38,5 @@ class Families:
                 self._members.setdefault(founder, []).append(identity)
 
     def relatives(self, candidate: str) -> tuple[str, ...]:
-        """The newest members of a candidate's family that have objectives, oldest first; none while there are too few."""
-        members = self._members.get(self._founders.get(candidate, candidate), [])
-        return tuple(members[-MOST:]) if len(members) >= FEWEST else ()
+        """The newest members of a candidate's family that have objectives, oldest first; at first the candidate alone."""
+        return tuple(self._members.get(self._founders.get(candidate, candidate), [])[-MOST:])

@@ -76,7 +76,7 @@ class SearchPlan:
     archive_rate: float = 0.0
     """Chance that a place takes a parent from the archive of ways of trading instead of from the survivors (0..1)."""
     tune_rate: float = 0.0
-    """Chance that a place of a mutation goes to one step of constant optimisation, where enough relatives are known (0..1)."""
+    """Chance that a place of a mutation goes to one step of constant optimisation (0..1)."""
     patience: int | None = None
     """Generations in a row without a larger hypervolume on train after which the search ends; None never ends it."""
     is_control: bool = False

@@ -23,6 +23,7 @@ from evolution.resume import summary_of, take_up
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome
+from flows.settings import ARCHIVE_RATE, TUNE_RATE
 from gates import check
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class Order:
     replay: str | None = None
     """Id of the run to run once more from what it has stored, with no network; None asks the models."""
     islands: int = 1
-    archive_rate: float = 0.0
-    tune_rate: float = 0.0
+    archive_rate: float = ARCHIVE_RATE
+    tune_rate: float = TUNE_RATE
     patience: int | None = None
     """Generations without a larger hypervolume after which the search ends; None never ends it."""
     candidates: int | None = None

@@ -107,7 +107,8 @@ def _refuse_control(record: RunRecord) -> None:
 
 
 def _planned(facts: RunFacts) -> dict[str, Any]:
-    return {**facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
+    """Of the rates only those above 0 are stored; a run of an earlier version had none of them."""
+    return {"archive_rate": 0.0, "tune_rate": 0.0, **facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
 
 
 @contextmanager

@@ -31,7 +31,8 @@ from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from runtime.store import open_engine
 
-PLAN = SearchPlan(generations=4, population=8, islands=2, migrate_every=2, archive_rate=0.2, patience=3)
+PLAN = SearchPlan(generations=4, population=10, islands=2, migrate_every=2, archive_rate=0.2, tune_rate=0.8, patience=3)
+RHYTHMS = [random.Random(number).randbytes(256) for number in range(12)]
 SEED = 20_261_130
 
 
@@ -74,6 +75,7 @@ def judged(candidate):
         scorecard=card,
         behaviour=str(rng.randrange(60)),
         probe=str(rng.randrange(400)),
+        rhythm=rng.choice(RHYTHMS),
     )
 
 
@@ -140,6 +142,7 @@ def outcome(ledger):
     return {
         "status": record.status.value,
         "trials": [[trial.candidate.id, trial.candidate.source.sha256, trial.outcome.value] for trial in trials],
+        "operators": [trial.candidate.provenance.operator for trial in trials],
         "survivors": [trial.candidate.id for trial in search.survivors],
         "front": [trial.candidate.id for trial in search.front],
         "generations": [
