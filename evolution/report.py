@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evolution.afterwards import ValidationReport, validation_report
 from evolution.llm.spending import Spending, spending_lines
-from evolution.niches import niche_of
+from evolution.niches import are_alike
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
@@ -73,6 +74,8 @@ class RunSummary:
     """What was not evaluated again."""
     operators: tuple[OperatorCount, ...] = ()
     """The most useful ones first."""
+    validation: ValidationReport | None = None
+    """What admission's reads came to; None when it read nobody."""
     lineage: tuple[Trial, ...] = ()
     """From a starter to the candidate with the highest seed score."""
 
@@ -103,6 +106,7 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         findings=ledger.frequent_findings(record.id),
         generations=ledger.generations(record.id),
         refusals=refusals_by_check(refusals),
+        validation=validation_report(pool.validation_reads(record.id)),
         refused=len({refusal.candidate_id for refusal in refusals}),
         entries=pool.list(run_id=record.id),
         known=_known(pool, record, trials),
@@ -268,6 +272,11 @@ def _search(summary: RunSummary) -> list[str]:
         lines.append(f"{story['restarts']} times the weakest island started anew")
     if "heritage" in story:
         lines.append(str(story["heritage"]))
+    if summary.validation is not None:
+        count = summary.validation.reads
+        lines.append(
+            f"validation: {count} {'source was' if count == 1 else 'sources were'} read; hypervolume {summary.validation.volume:.4f} there"
+        )
     return lines + [_arm(name, arm) for name, arm in story.get("arms", {}).items()]
 
 
@@ -305,12 +314,13 @@ def _funnel(funnel: Funnel) -> list[str]:
 
 def _best_lines(best: Sequence[Trial]) -> list[str]:
     """Near-copies are named as such: only the best of them is ever put before admission."""
-    first: dict[str, str] = {}
     lines = []
+    originals: list[Trial] = []
     for trial in best:
-        card, identity = trial.scorecard, trial.candidate.id
-        original = first.setdefault(niche_of(card), identity) if card is not None and card.cells else identity
-        lines.append(_best(trial) + (f"; trades like {original}" if original != identity else ""))
+        original = next((other for other in originals if are_alike(trial.rhythm, other.rhythm)), None)
+        if original is None:
+            originals.append(trial)
+        lines.append(_best(trial) + (f"; earns like {original.candidate.id}" if original else ""))
     return lines
 
 

@@ -54,6 +54,7 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         profile=profile,
         islands=settings.search.islands,
         archive_rate=settings.search.archive_rate,
+        tune_rate=settings.search.tune_rate,
         patience=settings.search.patience,
         candidates=settings.search.candidates,
         cpu_s=settings.search.cpu_s,
@@ -106,7 +107,8 @@ def _refuse_control(record: RunRecord) -> None:
 
 
 def _planned(facts: RunFacts) -> dict[str, Any]:
-    return {**facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
+    """Of the rates only those above 0 are stored; a run of an earlier version had none of them."""
+    return {"archive_rate": 0.0, "tune_rate": 0.0, **facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
 
 
 @contextmanager
@@ -213,6 +215,7 @@ def _extras(order: Order) -> dict[str, Any]:
     return {
         "islands": order.islands if order.islands > 1 else None,
         "archive_rate": order.archive_rate,
+        "tune_rate": order.tune_rate,
         "patience": order.patience,
         "candidates": order.candidates,
         "cpu_s": order.cpu_s,
@@ -269,6 +272,7 @@ def _plan(order: Order) -> SearchPlan:
         llm_share=order.llm_share,
         islands=order.islands,
         archive_rate=order.archive_rate,
+        tune_rate=order.tune_rate,
         patience=order.patience,
         is_control=order.control_of is not None,
     )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evolution.pool.entry import Decision
     from evolution.pool.people import Signer
     from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
-    from evolution.pool.segment import Runner
+    from evolution.pool.segment import Runner, Segment
     from evolution.run import RunRecord
     from evolution.trial import Trial
     from fitness.card import Scorecard
@@ -117,6 +117,10 @@ class Pool:
         return People(engine=self._engine, now=self._now)
 
     # Reading
+
+    def validation_reads(self, run_id: str) -> tuple[Segment, ...]:
+        """What a run's reads of validation found, in order."""
+        return ValidationReads(engine=self._engine, now=self._now).of_run(run_id)
 
     def list(self, status: EntryStatus | None = None, *, run_id: str | None = None) -> tuple[PoolEntry, ...]:
         """Entries in order of admission, all of them or those with a status or from a run."""

@@ -56,7 +56,10 @@ def evolve(
         offline=offline, llm=llm, resume=resume, replay=replay, others=(data, generations, population, seed)
     )
     if control and llm:
-        raise UsageProblem("--control compares the offline operators with themselves: leave --llm out")
+        raise UsageProblem(
+            f"--control and --llm {llm} exclude each other: a fair control arm would ask the model as often as the search does, at "
+            f"twice the cost; leave --llm out to see what selection adds to the offline operators, or leave --control out"
+        )
     if (control or warm_start) and (resume or replay):
         raise UsageProblem(
             "--control and --warm-start belong to a new run; --resume and --replay keep to what theirs had"
