@@ -247,7 +247,7 @@ class TrialLedger:
         query = query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
         with reading(self._engine) as session:
             found = _read_trials(session, query)
-        return next((trial for trial in found if not is_kill(trial.findings)), None)
+        return next((trial for trial in found if not is_kill(trial.findings) and not _is_pruned(trial)), None)
 
     def has_other_runs(self, run_id: str) -> bool:
         """Whether trials of another run with the same data, configuration and engine could be recalled."""
@@ -265,9 +265,8 @@ class TrialLedger:
             col(TrialRow.recalled).is_(None),
         )
         with reading(self._engine) as session:
-            return _read_trials(
-                session, query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
-            )
+            ordered = query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
+            return tuple(trial for trial in _read_trials(session, ordered) if not _is_pruned(trial))
 
     def model_ancestry(self, run_id: str, candidate_id: str) -> tuple[str, ...]:
         """Names of all models that wrote a candidate or any of its ancestors, sorted; empty means none did.
@@ -331,6 +330,11 @@ class TrialLedger:
             FindingCount(gate=gate, rule=rule, candidates=count, message=examples[gate, rule])
             for (gate, rule), count in ranked[:limit]
         )
+
+
+def _is_pruned(trial: Trial) -> bool:
+    """Whether the cells of a scorecard are gone (``evolution.pruning``): it is counted for ever, and judged no more."""
+    return trial.scorecard is not None and not trial.scorecard.cells
 
 
 def _find_run(session: Session, id_or_prefix: str) -> RunRow:

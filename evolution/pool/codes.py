@@ -28,7 +28,7 @@ from evolution.pool.entry import DecisionKind, EntryStatus, entry_id
 from evolution.pool.keys import SigningKey, is_signed, key_from_seed
 from evolution.pool.people import Attestation, Authority, NoAuthority, authorise, keys_of
 from evolution.tables import DecisionCodeRow, DecisionRow, PoolEntryRow
-from runtime.store import writing
+from runtime.store import reading, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,6 +200,24 @@ class Codes:
             if problem is not None:
                 return CodeRefused(reason=f"{problem}; the code is spent, ask for another")
             return Redeemed(by=row.by, signer=key)
+
+    def papers(self, number: int) -> tuple[dict[str, str | int | None], ...]:
+        """The codes that were given out for an entry, as documents that a decision's signature can be checked with; no code is in them."""
+        with reading(self.engine) as session:
+            rows = session.scalars(
+                select(DecisionCodeRow)
+                .where(col(DecisionCodeRow.entry) == number)
+                .order_by(col(DecisionCodeRow.number))
+            )
+            return tuple(
+                {
+                    "signed": _statement(row).decode(),
+                    "signature": row.signature,
+                    "code_key": row.code_key,
+                    "spent": None if row.spent is None else row.spent.isoformat(),
+                }
+                for row in rows
+            )
 
 
 def authority_of(
