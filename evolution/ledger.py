@@ -142,9 +142,8 @@ class TrialLedger(RunLedger):
             col(TrialRow.recalled).is_(None),
         )
         with reading(self._engine) as session:
-            return _read_trials(
-                session, query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
-            )
+            ordered = query.order_by(col(RunRow.created), col(TrialRow.generation), col(TrialRow.index))
+            return tuple(trial for trial in _read_trials(session, ordered) if not _is_pruned(trial))
 
     def model_ancestry(self, run_id: str, candidate_id: str) -> tuple[str, ...]:
         """Names of all models that wrote a candidate or any of its ancestors, sorted; empty means none did.
@@ -177,7 +176,14 @@ class TrialLedger(RunLedger):
 
 def _is_whole(trial: Trial) -> bool:
     """Whether a stored trial says all that a new one would. Those of earlier versions do not say when they earned."""
-    return not is_kill(trial.findings) and (trial.scorecard is None or trial.rhythm is not None)
+    return (
+        not is_kill(trial.findings) and not _is_pruned(trial) and (trial.scorecard is None or trial.rhythm is not None)
+    )
+
+
+def _is_pruned(trial: Trial) -> bool:
+    """Whether the cells of a scorecard are gone (``evolution.pruning``): it is counted for ever, and judged no more."""
+    return trial.scorecard is not None and not trial.scorecard.cells
 
 
 def _without_stored(session: Session, trials: Sequence[Trial]) -> list[Trial]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from evolution.afterwards import ArmReport, validate_arm
 from evolution.pool import admission_bars
 from evolution.pool.readings import ValidationReads
-from evolution.pool.store import binding_of
+from evolution.pool.shelf import binding_of
 from evolution.run import RunStatus
 from evolution.search import Search, SearchPlan
 from flows import opening

@@ -17,6 +17,7 @@ from prefect.events import emit_event
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from evolution.pool import AlreadyIn, Entered, NotAdmitted
 from evolution.report import render_markdown, verdict
 from evolution.trial import TrialOutcome
 from flows import artifacts, opening, stopping
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
     from prefect.futures import PrefectFuture
 
+    from evolution.pool import Consideration
     from evolution.trial import Trial
     from flows.night import Night
 
@@ -83,7 +85,10 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
             artifacts.show_progress(progress, opened.search.generation / opened.order.generations)
             stopping.obey()
         opened.conclude()
-        admit_finalists(opened)
+        stopped = opened.ledger.run(opened.run_id).story.get("stop")
+        if stopped is not None:
+            _emit("budget", opened.run_id, reason=stopped["reason"])
+        _tell_admission(opened.run_id, admit_finalists(opened))
         if opened.order.control:
             run_control(opened)
         summary = opened.summary()
@@ -135,9 +140,25 @@ def _counts(trials: Sequence[Trial]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def _tell_admission(run_id: str, verdicts: Sequence[Consideration]) -> None:
+    """An event for each entry and for each refusal."""
+    for each in verdicts:
+        match each:
+            case Entered(entry=entry):
+                resource = {"prefect.resource.id": f"trigate.pool.{entry.id}", "trigate.entry": entry.id}
+                _event("trigate.pool.admitted", resource, run=run_id, candidate=entry.candidate_id, score=entry.score)
+            case NotAdmitted(card=card):
+                resource = {"prefect.resource.id": f"trigate.run.{run_id}"}
+                _event("trigate.pool.refused", resource, check=card.failed[0].name, sentence=card.failed[0].sentence)
+            case AlreadyIn():
+                pass
+
+
 def _emit(what: str, run_id: str, **payload: object) -> None:
+    _event(f"trigate.run.{what}", {"prefect.resource.id": f"trigate.run.{run_id}"}, **payload)
+
+
+def _event(name: str, resource: dict[str, str], **payload: object) -> None:
     """Tell Prefect's event feed; automations hang on it. A feed that is out must not stop a night."""
     with contextlib.suppress(OSError, RuntimeError):
-        emit_event(
-            event=f"trigate.run.{what}", resource={"prefect.resource.id": f"trigate.run.{run_id}"}, payload=payload
-        )
+        emit_event(event=name, resource=resource, payload=payload)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flows.feeds import FeedSection
     from runtime.cage import Cage, CageLimits, CageMode
     from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport, Vault
-    from runtime.market.feeds import Collected, FeedRequest, Step
+    from runtime.market.feeds import Collected, FeedRequest, Refresh, Step
     from runtime.model import Timeframe
 
 _T = TypeVar("_T")
@@ -219,6 +219,22 @@ def named_set(name: str, home: Path) -> DataSet:
             f"there is no data set {name!r}, only {', '.join(names)}; a file becomes one with: trigate data add"
         )
     return dataset(name, home)
+
+
+def due_refreshes(home: Path) -> tuple[Refresh, ...]:
+    """What brings each set that came from a feed up to date.
+
+    Raises:
+        EnvironmentProblem: a registered set is damaged.
+    """
+    from flows.clock import now
+    from runtime.market import DataError
+    from runtime.market.feeds import refreshes
+
+    try:
+        return refreshes(home, int(now().timestamp()))
+    except DataError as error:
+        raise EnvironmentProblem(str(error)) from error
 
 
 def fetched_set(

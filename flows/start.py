@@ -13,6 +13,7 @@ from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool
+from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import seed_sources
@@ -91,6 +92,8 @@ def replayed_order(engine: Engine, run_id: str) -> Order:
         raise UsageProblem(str(error)) from None
     if record.status is not RunStatus.FINISHED:
         raise UsageProblem(f"run {record.id} has not finished ({record.status.value}): --resume it before a replay")
+    if is_pruned(dict(record.story)):
+        raise UsageProblem(f"run {record.id} was pruned: what it would repeat is gone; name a later run")
     if "replay" in record.facts.plan:
         raise UsageProblem(
             f"run {record.id} is itself a replay: name the run that it repeats, {record.facts.plan['replay']}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import Json
+from flows.commands.store import in_mib
 from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from evolution.pool import Pool
     from evolution.report import RunSummary
     from evolution.run import RunRecord
+    from flows.retention import Plan, Pruned
 
 app = typer.Typer(no_args_is_help=True, help="Runs and their trials, kept for ever.")
 
@@ -90,6 +92,87 @@ def show(
     document["spending"] = spending_document(summary.spending)
     print_json(document)
     return 0
+
+
+@app.command("prune")
+def prune(
+    older_than: Annotated[
+        int, typer.Option("--older-than", metavar="DAYS", min=1, help="Only runs that ended so many days ago.")
+    ] = 90,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this it only says what would go.")] = False,
+    json: Json = False,
+) -> int:
+    """Take the bulk out of old finished runs, here and in Prefect's history. What is counted or decided never goes."""
+    from datetime import timedelta
+
+    from evolution.pool import Pool
+    from flows import retention
+    from flows.clock import now
+    from flows.opening import engine
+    from flows.settings import home_folder
+
+    home = home_folder()
+    opened, at = engine(home), now()
+    before = at - timedelta(days=older_than)
+    planned = retention.plan(home, opened, Pool(opened, now=now), before)
+    done = retention.carry_out(home, opened, planned, before=before, at=at) if yes else None
+    if json:
+        print_json(_pruning_document(planned, done))
+        return 0
+    _print_plan(planned, older_than)
+    if done is None:
+        print("nothing was touched; --yes does it")
+        return 0
+    print(f"done: {done.runs} runs, {done.files} files" + (f", {done.flow_runs} flow runs" if done.flow_runs else ""))
+    if done.store_before is not None and done.store_after is not None:
+        print(f"database: {in_mib(done.store_before)} before, {in_mib(done.store_after)} now")
+    if done.note:
+        print(done.note)
+    return 0
+
+
+def _print_plan(planned: Plan, days: int) -> None:
+    rows = [
+        (run.run_id, f"{run.created:%Y-%m-%d}", run.trials, in_mib(run.cell_bytes), in_mib(run.exchange_bytes))
+        for run in planned.runs
+    ]
+    if rows:
+        table("", ("run", "began (UTC)", "trials", "cells of scorecards", "talks with models"), rows)
+    else:
+        print(f"no run that ended more than {days} days ago has any bulk left")
+    print(f"candidate files: {len(planned.files)}, {in_mib(planned.file_bytes)}")
+    history = (
+        "no server answers, so it is left as it is" if planned.flow_runs is None else f"{planned.flow_runs} flow runs"
+    )
+    print(f"Prefect's history: {history}")
+    print("kept for ever: trials with outcome, figures and returns, sources, reads, looks, decisions, pool entries")
+
+
+def _pruning_document(planned: Plan, done: Pruned | None) -> dict[str, Any]:
+    return {
+        "runs": [
+            {
+                "id": run.run_id,
+                "trials": run.trials,
+                "cell_bytes": run.cell_bytes,
+                "exchange_bytes": run.exchange_bytes,
+            }
+            for run in planned.runs
+        ],
+        "files": len(planned.files),
+        "file_bytes": planned.file_bytes,
+        "flow_runs": planned.flow_runs,
+        "done": None
+        if done is None
+        else {
+            "runs": done.runs,
+            "files": done.files,
+            "flow_runs": done.flow_runs,
+            "store_bytes_before": done.store_before,
+            "store_bytes_after": done.store_after,
+            "note": done.note,
+        },
+    }
 
 
 def _is_cut_short(record: RunRecord) -> bool:
