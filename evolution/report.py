@@ -77,7 +77,14 @@ class RunSummary:
     """From a starter to the candidate with the highest seed score."""
 
 
-def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: bool = False) -> RunSummary:
+def run_summary(
+    ledger: TrialLedger,
+    pool: Pool,
+    run_id: str,
+    *,
+    is_cut_short: bool = False,
+    trials: Sequence[Trial] | None = None,
+) -> RunSummary:
     """Gather what is stored about a run.
 
     Args:
@@ -85,13 +92,14 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         pool: of the same store.
         run_id: its id, or the beginning of it.
         is_cut_short: what the caller knows of the run's process; the store does not.
+        trials: all of the run, where the caller has read them already.
 
     Raises:
         UnknownIdError: There is no such run.
     """
     record = ledger.run(run_id)
     refusals = pool.refusals(record.id)
-    trials = ledger.trials(record.id)
+    trials = ledger.trials(record.id) if trials is None else trials
     best = best_trials(trials)
     return RunSummary(
         record=record,
@@ -142,13 +150,14 @@ def refusals_by_check(refusals: Sequence[Refusal]) -> tuple[CheckRefusals, ...]:
         CheckRefusals(
             check=name,
             candidates=counts[name],
-            nearest=min((each for each in refusals if each.check == name), key=_distance),
+            nearest=min((each for each in refusals if each.check == name), key=refusal_distance),
         )
         for name in names
     )
 
 
-def _distance(refusal: Refusal) -> tuple[bool, float, str]:
+def refusal_distance(refusal: Refusal) -> tuple[bool, float, str]:
+    """Sorts refusals by how near their figure came to the limit; undefined figures are farthest."""
     is_undefined = refusal.figure is None
     return is_undefined, abs((refusal.figure or 0.0) - refusal.limit), refusal.candidate_id
 
@@ -204,7 +213,7 @@ def _lines(
 ) -> list[str]:
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
-        ("Search", _search(summary)),
+        ("Search", [*search_lines(summary), *_arm_lines(summary)]),
         ("Funnel", _funnel(summary.funnel)),
         ("Best by seed score on train", _best_lines(summary.best)),
         ("How the best one came about", [_step(trial) for trial in summary.lineage]),
@@ -253,22 +262,33 @@ def resume_command(run_id: str) -> str:
     return f"trigate evolve --resume {run_id}"
 
 
-def _search(summary: RunSummary) -> list[str]:
-    story, memory = summary.record.story, summary.memory
-    lines = []
+def ending_lines(summary: RunSummary) -> list[str]:
+    """What stopped the search, in one line; none where nobody wrote it down."""
+    story = summary.record.story
     if "stop" in story:
-        lines.append(f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}")
-    elif "end" in story:
-        lines.append(f"ended: {story['end']}")
-    lines.append(
-        f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
-        f"{memory.recalled} results recalled from earlier nights"
-    )
+        return [f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}"]
+    return [f"ended: {story['end']}"] if "end" in story else []
+
+
+def search_lines(summary: RunSummary) -> list[str]:
+    """What ended the search, what memory spared it, and what else it wrote down on the way."""
+    story, memory = summary.record.story, summary.memory
+    lines = [
+        *ending_lines(summary),
+        (
+            f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
+            f"{memory.recalled} results recalled from earlier nights"
+        ),
+    ]
     if story.get("restarts"):
         lines.append(f"{story['restarts']} times the weakest island started anew")
     if "heritage" in story:
         lines.append(str(story["heritage"]))
-    return lines + [_arm(name, arm) for name, arm in story.get("arms", {}).items()]
+    return lines
+
+
+def _arm_lines(summary: RunSummary) -> list[str]:
+    return [_arm(name, arm) for name, arm in summary.record.story.get("arms", {}).items()]
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> str:

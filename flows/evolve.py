@@ -19,13 +19,13 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from evolution.report import render_markdown, verdict
 from evolution.trial import TrialOutcome
-from flows import artifacts, opening, stopping
+from flows import artifacts, morning, opening, stopping
 from flows.admission import admit_finalists
 from flows.clock import now
 from flows.control import run_control
 from flows.forms import ONE_NIGHT, NightForm
 from flows.night import NIGHTS, NightOutage
-from flows.problems import UsageProblem
+from flows.problems import Problem, UsageProblem
 from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
@@ -89,7 +89,20 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
         summary = opened.summary()
         _emit("finished", opened.run_id, verdict=verdict(summary), entries=[entry.id for entry in summary.entries])
         artifacts.publish_summary(render_markdown(summary))
-        return opened.run_id
+        _keep_curves(opened)
+    if run is None:
+        # A run from the command line gets its page there, when its end is stored; here nobody else would write it.
+        with contextlib.suppress(Problem):
+            morning.write_report(opened.ledger, opened.pool, home_folder(), opened.run_id)
+    return opened.run_id
+
+
+def _keep_curves(night: Night) -> None:
+    """For the run's page, while the cage is open."""
+    try:
+        morning.keep_curves(night, home_folder())
+    except Exception as error:  # noqa: BLE001 - all is tried, admitted and stored: a drawing must not make a finished night a failed one
+        night.watch.say(f"report: its curves could not be made ({type(error).__name__}); trigate report tries again")
 
 
 @contextmanager

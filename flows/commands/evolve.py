@@ -78,8 +78,25 @@ def evolve(
     with ConsoleWatch(stderr=json) as watch:
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
         summary = _run(settings, home, watch, order)
+        page = _page(home, summary)
     _print(summary, json=json)
+    if not json:
+        print(page)
     return 0
+
+
+def _page(home: Path, summary: RunSummary) -> str:
+    """Write the page of the run; where it is, or why there is none: the run itself is done and stored."""
+    from flows.commands.runs import stores
+    from flows.morning import write_report
+    from flows.output import plain
+    from flows.problems import Problem
+
+    try:
+        path = write_report(*stores(), home, summary.record.id)
+    except Problem as problem:
+        return f"no page was written: {plain(str(problem))}"
+    return f"report: {plain(str(path))}"
 
 
 def _next(text: str, now: datetime) -> datetime:
