@@ -195,6 +195,8 @@ def verdict(summary: RunSummary) -> str:
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     if scored:
         return f"nothing was good enough: {_shortfall(summary)}, of {scored} that were scored"
+    if not summary.funnel.total:
+        return "not one candidate was tried"
     return f"nothing was good enough: none of {summary.funnel.total} candidates got a score that keeps to the limits"
 
 

@@ -22,6 +22,7 @@ from evolution.morning.shown import is_drawable
 from flows import opening
 from flows.clock import now
 from flows.identity import config_hash
+from flows.output import ORIGINS
 from flows.problems import EnvironmentProblem, Problem, UsageProblem
 from flows.settings import load_settings
 from runtime.cage import CageError
@@ -80,7 +81,7 @@ def write_report(  # noqa: PLR0913 - where from, of what, and where to
     stored = read_stored(ledger, pool, run_id, is_cut_short=is_cut_short)
     if target is None:
         target = _checked(report_file(home, stored.summary.record.id), is_forced=is_forced)
-    page = render_page(morning_of(stored, _curves(stored, home), made=now()))
+    page = render_page(morning_of(stored, _curves(stored, home), made=now(), origin=_origin(stored, home)))
     _write(target, page.encode("utf-8"), is_private_folder=to is None)
     return target
 
@@ -108,6 +109,16 @@ def _curves(stored: Stored, home: Path) -> Mapping[str, Curve | str]:
     if missing:
         found |= _run_again(missing, facts, home, shelf)
     return found
+
+
+def _origin(stored: Stored, home: Path) -> str:
+    """Figures on synthetic bars are labelled as such; a set that is gone has no label any more."""
+    facts = stored.summary.record.facts
+    try:
+        found = next((each for each in opening.known_sets(home) if each.name == facts.dataset), None)
+    except Problem:
+        return ""
+    return "" if found is None else ORIGINS[found.label]
 
 
 def _run_again(trials: Iterable[Trial], facts: RunFacts, home: Path, shelf: _Shelf) -> Mapping[str, Curve | str]:

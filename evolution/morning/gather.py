@@ -9,10 +9,10 @@ from evolution.morning.curves import Curve
 from evolution.morning.diff import shown_source
 from evolution.morning.falls import funnel_stages
 from evolution.morning.family import family_of
-from evolution.morning.headline import headline, what_to_type, what_to_type_about
+from evolution.morning.headline import finding, headline, what_to_type, what_to_type_about
 from evolution.morning.page import Arm, CheckTable, Cost, Front, Morning, Shown
 from evolution.morning.shown import choose_shown
-from evolution.report import ending_lines, refusal_distance, run_summary, search_lines, standing, verdict
+from evolution.report import ending_lines, refusal_distance, run_summary, search_lines, standing
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
@@ -76,13 +76,14 @@ def _control(ledger: TrialLedger, summary: RunSummary) -> tuple[tuple[Generation
     return ledger.generations(record.id), sum(trial.cpu_s for trial in ledger.trials(record.id))
 
 
-def morning_of(stored: Stored, curves: Mapping[str, Curve | str], *, made: datetime) -> Morning:
+def morning_of(stored: Stored, curves: Mapping[str, Curve | str], *, made: datetime, origin: str = "") -> Morning:
     """The page's values.
 
     Args:
         stored: the run.
         curves: by candidate id: its curve, or why there is none. Of ``stored.shown``; who is missing was not run.
         made: now.
+        origin: where the run's bars come from, in words; empty where nobody knows any more.
     """
     summary, trials = stored.summary, stored.trials
     by_id = {trial.candidate.id: trial for trial in trials}
@@ -94,7 +95,8 @@ def morning_of(stored: Stored, curves: Mapping[str, Curve | str], *, made: datet
         summary=summary,
         made=made,
         headline=headline(summary),
-        verdict=verdict(summary),
+        finding=finding(summary),
+        origin=origin,
         standing=standing(summary),
         ending="".join(ending_lines(summary)),
         on_the_way=tuple(search_lines(summary)),

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from evolution.morning.page import Command
 from evolution.pool import EntryStatus
-from evolution.report import resume_command
+from evolution.report import resume_command, verdict
 from evolution.run import RunStatus
+from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
     from evolution.pool import PoolEntry
@@ -37,6 +38,14 @@ def headline(summary: RunSummary) -> str:
     if plan.get("control_of") is not None:
         return f"Nothing to decide: this is the control arm of {plan['control_of']}"
     return "Nothing to decide this morning: no candidate was good enough"
+
+
+def finding(summary: RunSummary) -> str:
+    """What the run came to, in one sentence. One that has not ended came to nothing yet, neither good nor bad."""
+    if summary.record.status is RunStatus.FINISHED or summary.entries:
+        return verdict(summary)
+    scored = summary.funnel.outcomes[TrialOutcome.SCORED]
+    return f"so far {summary.funnel.total} candidates were tried and {scored} scored; none came to admission yet"
 
 
 def _how(summary: RunSummary) -> str:

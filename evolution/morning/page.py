@@ -110,8 +110,10 @@ class Morning:
     """When this was gathered."""
     headline: str
     """What to do this morning, in one sentence."""
-    verdict: str
+    finding: str
     """What the run came to, in one sentence."""
+    origin: str
+    """Where the bars come from, in words like ``synthetic bars``; empty where nobody knows any more."""
     standing: str
     ending: str
     """What stopped the search; empty where nobody wrote it down."""
