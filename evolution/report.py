@@ -384,7 +384,8 @@ def escape_text(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$-])")
+# Addresses too: some renderers make links of bare ones.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$@-]|:(?=//)|(?<=www)\.)")
 
 
 def escape_markdown(text: str) -> str:
@@ -394,4 +395,19 @@ def escape_markdown(text: str) -> str:
     &lt;b\>\[x\]\(y\)&lt;/b\>
     """
     escaped = _MARKDOWN.sub(r"\\\1", escape_text(text))
+    return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")
+
+
+# Emphasis, code, links, images, HTML, addresses, and what begins a heading, a quotation or a list. Brackets in words and dashes in
+# names act nowhere, and some pages show a table's cells as they are: there an escape would be all that is seen of it.
+_ACTIVE = re.compile(r"([\\`*\[\]~&<$@]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.|^[#>+|-]|(?<=^\d)[.)]|(?<=^\d\d)[.)])")
+
+
+def escape_cell(text: str) -> str:
+    r"""One line that Markdown shows as it is, with no more escapes than that takes.
+
+    >>> print(escape_cell("offline/param_jitter (limit 30.00%) ![x](http://y)"))
+    offline/param_jitter (limit 30.00%) !\[x\](http\://y)
+    """
+    escaped = _ACTIVE.sub(r"\\\1", " ".join(escape_text(text).split()))
     return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")
