@@ -176,9 +176,7 @@ def test_a_run_that_is_not_there_has_no_report(ledger, pool):
 
 
 def test_the_verdict_tells_the_different_kinds_of_nothing_apart(ledger, pool, run_id):
-    assert verdict(run_summary(ledger, pool, run_id)) == (
-        "nothing was good enough: none of 0 candidates got a score that keeps to the limits"
-    )
+    assert verdict(run_summary(ledger, pool, run_id)) == "not one candidate was tried"
     ledger.add_trials([trial(run_id, 0, score=0.5), trial(run_id, 1)])
     summary = run_summary(ledger, pool, run_id)
     card = summary.best[0].scorecard
