@@ -73,7 +73,7 @@ class Market:
 
     def end(self, ts: int) -> int:
         """The moment from which the bar that opens at ``ts`` is usable; seconds since 1970 UTC, as all here."""
-        return self.calendar.bar_end(ts, self.timeframe)
+        return ts + self.timeframe.seconds if self._is_dated(ts) else self.calendar.bar_end(ts, self.timeframe)
 
     def next_open(self, ts: int) -> int:
         """The open of the bar that is to be expected after the one at ``ts``: the next one that the market is open for.
@@ -83,7 +83,7 @@ class Market:
         following = self.end(ts)
         if self.timeframe.seconds >= DAY_S:
             while self.timeframe.seconds == DAY_S and not self.calendar.trades_on(self._day(following)):
-                following = self.calendar.bar_end(following, self.timeframe)
+                following = self.end(following)
             return following
         day = self._day(following)
         if self.calendar.trades_on(day) and self.calendar.opening(day) <= following < self.calendar.closing(day):

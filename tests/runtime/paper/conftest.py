@@ -63,7 +63,7 @@ class Busy(Strategy):
             self.buy(2, stop=bar.close * 1.004)
 
 
-def market_bars(length=240, seed=5, step=HOUR):
+def market_bars(length=110, seed=5, step=HOUR):
     returns = np.random.default_rng(seed).normal(0.0002, 0.008, length)
     close = 100.0 * np.cumprod(1.0 + returns)
     gaps = np.random.default_rng(seed + 1).normal(0.0, 0.003, length)
@@ -177,6 +177,11 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path):
     return Desk(tmp_path)
+
+
+@pytest.fixture
+def long_desk(tmp_path):
+    return Desk(tmp_path, bars=market_bars(240))
 
 
 @pytest.fixture
