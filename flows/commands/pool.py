@@ -179,7 +179,18 @@ def _look(
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
     _say_look(pool, entry, outcome, json=json)
+    if isinstance(outcome, Promoted) and signer is not None:
+        _deploy(outcome.entry, by, signer, settings, home, json=json)
     return 0 if isinstance(outcome, (Promoted, Held)) else 1
+
+
+def _deploy(entry: PoolEntry, by: str, signer: SigningKey, settings: Settings, home: Path, *, json: bool) -> None:
+    """Sign what may trade on paper while the key is open. A crash before this costs a ``trigate paper deploy``."""
+    from flows.trading import deploy, open_room
+
+    signed = deploy(open_room(home, settings), entry, by, signer)
+    if not json:
+        print(f"deployment {signed.deployment.id} is signed: trigate paper start {entry.id} --by NAME")
 
 
 def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: bool) -> int:

@@ -1,20 +1,18 @@
 """Plans of people and models: one door in, a second party, and out through the same order path as a strategy's own.
 
 A plan waits until somebody else than its maker approves it, or until its time is over. What may be planned at all is configuration
-(``Permissions``): patterns of ``kind:action``, of which a denying one always wins. The runner executes approved plans at the next bar.
+(``runtime.paper.permissions``): patterns of ``kind:action``, of which a denying one always wins. The runner executes approved plans at the next bar.
 
 PlanProblem    a plan or an answer to one is not possible; the text is one sentence
 """
 
 from __future__ import annotations
 
-import fnmatch
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlmodel import col
 
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from runtime.paper.audit import Auditor
+    from runtime.paper.permissions import Permissions
 
 BY_POLICY = "system:policy"
 """The approver of what a person has allowed beforehand, in the configuration."""
@@ -44,29 +43,6 @@ _MACHINES = "system:"
 
 class PlanProblem(ValueError):  # noqa: N818  # said to a person as it is
     """Nothing was written."""
-
-
-class Permissions(BaseModel):
-    """``[paper.plans]``: what may be planned by hand. Patterns like ``person:close`` or ``model:*``; what none of them names, asks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    deny: tuple[str, ...] = ()
-    """Refused; wins over the others."""
-    ask: tuple[str, ...] = ()
-    """Waits for a second person; wins over ``allow``."""
-    allow: tuple[str, ...] = ()
-    """Approved at once, as ``system:policy``."""
-    life_minutes: Annotated[float, Field(gt=0, le=10_080)] = 60.0
-    """How long a plan waits for its approval and execution."""
-
-    def verdict(self, kind: MakerKind, action: Action) -> str:
-        """``deny``, ``ask`` or ``allow``."""
-        wanted = f"{kind.value}:{action.value}"
-        for name in ("deny", "ask", "allow"):
-            if any(fnmatch.fnmatchcase(wanted, pattern) for pattern in getattr(self, name)):
-                return name
-        return "ask"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

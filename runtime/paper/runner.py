@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from runtime.paper.deployment import Deployment
     from runtime.paper.driver import Driver, Step
     from runtime.paper.feed import BarFeed, Market, Note
+    from runtime.paper.limits import RiskLimits
     from runtime.paper.resume import StoredRun
-    from runtime.paper.risk import RiskLimits
     from runtime.paper.venue import Venue
 
 # Bars whose hashes are kept for telling a revised bar from a late one.
@@ -119,6 +119,8 @@ class RunParts:
     limits: RunLimits = field(default_factory=RunLimits)
     faults: Faults = field(default_factory=Faults)
     watch: Watch = field(default_factory=Unwatched)
+    leave: Callable[[], bool] = lambda: False
+    """Whether this process is to end; the run stays one that should run."""
     until: datetime | None = None
     """When the run is over by itself, by its own clock."""
     checkpoint: Callable[[str], object] = lambda _: None
@@ -144,6 +146,10 @@ class _Over(Exception):  # noqa: N818  # control flow inside this module
         self.status = status
 
 
+class _Left(Exception):  # noqa: N818  # control flow inside this module
+    """The process is to end."""
+
+
 def run_paper(parts: RunParts) -> RunEnding:
     """Run until the end: the feed's, a person's, or that of what is certainly wrong."""
     streak = 0
@@ -167,6 +173,10 @@ def run_paper(parts: RunParts) -> RunEnding:
                 release(parts.engine, taken, parts.auditor.now())
         except LeaseLost as error:
             return RunEnding(status=None, reason=str(error))
+        except _Left:
+            return RunEnding(
+                status=None, reason=f"this process was asked to end; trigate paper resume {parts.run} goes on"
+            )
         except PlanConflict:
             continue
         except (StoreError, CageError, _Passing) as error:
@@ -269,6 +279,8 @@ class _Runner:
     def _round(self, progressed: Callable[[], None]) -> None:
         parts = self._parts
         if self._look():
+            if parts.leave():
+                raise _Left
             raise _Over(RunStatus.STOPPED, self._stop_reason)
         jump_s = parts.clock.jump_s()
         if jump_s:
@@ -302,7 +314,7 @@ class _Runner:
         self._permit()
         by = self._journal.touch()
         self._stop_reason = f"by {by}"
-        return by is not None
+        return by is not None or self._parts.leave()
 
     def _take(self, bar: Bar, notes: Sequence[Note]) -> None:
         parts, driver = self._parts, self._driver

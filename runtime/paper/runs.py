@@ -16,7 +16,7 @@ from sqlmodel import col
 from runtime.paper.audit import read_head, read_lines, verify
 from runtime.paper.canon import moment, stamp
 from runtime.paper.deployment import SignedDeployment, read_deployment
-from runtime.paper.risk import RiskLimits
+from runtime.paper.limits import RiskLimits
 from runtime.paper.tables import DeploymentRow, LeaseRow, RunRow
 from runtime.paper.values import RunStatus
 from runtime.store import reading, writing
@@ -150,7 +150,7 @@ class RunBook:
         Raises:
             RunRefused: no guard; too many runs of the account (429); another run of the symbol (409).
         """
-        if order.guards is None and order.unguarded_by is None:
+        if (order.guards is None or order.guards.is_empty) and order.unguarded_by is None:
             raise RunRefused(
                 FORBIDDEN,
                 "there is no risk guard, so nothing runs: set limits in [paper.guards], or take it on yourself with "

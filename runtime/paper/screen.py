@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from runtime.kernel.session import Account
     from runtime.paper.driver import Scene, Step
     from runtime.paper.feed import Market
+    from runtime.paper.limits import RiskLimits
     from runtime.paper.locks import Lock
-    from runtime.paper.risk import RiskLimits
 
 # Guards look back over a week at most by default; more of a run than this is not needed for them.
 _KEPT = 5_000

@@ -17,8 +17,8 @@ from runtime.kernel import LOST, Failure, LocalHost
 from runtime.paper.audit import read_head, read_lines, verify
 from runtime.paper.feed import Outage, ReplayFeed
 from runtime.paper.lease import LEASE, acquire
+from runtime.paper.limits import RiskLimits
 from runtime.paper.resume import read_run
-from runtime.paper.risk import RiskLimits
 from runtime.paper.runner import Faults
 from runtime.paper.tables import BarRow, DecisionRow, FillRow, LedgerRow, OrderRow, PlanRow, RunRow, TokenRow
 from runtime.paper.values import PAPER_RUNNER, RunStatus
@@ -384,7 +384,7 @@ def test_a_wrong_bar_ends_the_run_and_a_revised_one_is_only_written_down(desk):
             place = int((after - int(bars.ts[0])) // 3_600)
             if place == 20:
                 old = bars.rows()[12]
-                answer.append(old._replace(close=old.open))
+                return [answer[0], old._replace(close=old.open)]
             if place == 50:
                 answer[0] = answer[0]._replace(high=answer[0].low / 2)
             return answer[:1]

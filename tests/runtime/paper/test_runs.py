@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.paper.risk import RiskLimits
+from runtime.paper.limits import RiskLimits
 from runtime.paper.runs import RunRefused
 from runtime.paper.values import RunStatus
 
