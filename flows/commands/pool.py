@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evolution.pool import Binding, Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
+    from evolution.pool.keys import SigningKey
     from evolution.pool.runner import CageRunner
     from flows.settings import Settings
     from runtime.market import Bars
