@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evolution.afterwards import ValidationReport
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool, Refusal
@@ -135,27 +136,19 @@ Search
   memory: 0 draws refused as known, 0 candidates as duplicates in behaviour, 0 results recalled from earlier nights
 
 Funnel
-  3 candidates
-  0 barren
-  1 rejected (gate 1: 1, gate 2: 0, gate 3: 0)
-  0 killed
-  0 failed
-  0 duplicate
-  0 stopped
-  0 vetoed
-  2 scored
+  3 candidates: 2 scored, 1 rejected (gate 1: 1)
 
-Best by seed score on train
-  g000-c001: score 0.750 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
-  g000-c000: score 0.250 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
+Best by seed score on train (buy and hold: 0.400)
+  g000-c001: score 0.750, 40 round trips, drawdown 20.0%, by jitter
+  g000-c000: score 0.250, 40 round trips, drawdown 20.0%, by jitter
 
 How the best one came about
-  g000-c001 scored, score 0.750; offline/jitter
+  g000-c001 0.750 scored, offline/jitter
 
 Most frequent findings
   1 x gate 1 import-not-allowed: import of os
 
-Generations
+Front on train, generation by generation
   generation 0: hypervolume 0.1250; 2 scored
 
 Refused at admission, check by check
@@ -239,8 +232,39 @@ def test_near_copies_among_the_best_are_named_as_such(ledger, pool, run_id):
         replace(trial(run_id, index, score=score), rhythm=rhythm)
         for index, (score, rhythm) in enumerate([(0.9, wave), (0.8, wave), (0.7, other)])
     )
-    lines = [line for line in render_text(replace(summary, best=best)).splitlines() if "by offline/jitter" in line]
-    assert [line.partition("by offline/jitter")[2] for line in lines] == ["", "; earns like g000-c000", ""]
+    lines = [line for line in render_text(replace(summary, best=best)).splitlines() if "round trips" in line]
+    assert [line.partition("20.0%, ")[2] for line in lines] == [
+        "by jitter",
+        "earns like g000-c000",
+        "by jitter",
+    ]
+
+
+def test_a_long_run_shows_the_generations_that_moved_the_front(ledger, pool, run_id):
+    volumes = [0.5 + (number >= 30) + (number >= 70) for number in range(100)]
+    for number, volume in enumerate(volumes):
+        ledger.add_generation(run_id, GenerationSummary(generation=number, hypervolume=volume, counts={"scored": 2}))
+    lines = [line for line in render_text(run_summary(ledger, pool, run_id)).splitlines() if "generation " in line]
+    numbers = [int(line.split()[1].rstrip(":")) for line in lines if "hypervolume" in line]
+    assert {0, 30, 70, 99} <= set(numbers)
+    assert len(numbers) == 10
+    assert "  the other 90 moved the front by at most 0.0000" in render_text(run_summary(ledger, pool, run_id))
+
+
+def test_what_validation_showed_is_told_with_how_many_were_read(ledger, pool, run_id):
+    ledger.add_generation(run_id, GenerationSummary(generation=0, hypervolume=0.5, counts={"scored": 2}))
+    summary = replace(run_summary(ledger, pool, run_id), validation=ValidationReport(reads=3, volume=0.25))
+    assert "  validation: hypervolume 0.2500 of the 3 sources that were read there\n" in render_text(summary)
+
+
+def test_lines_of_ours_fit_a_narrow_terminal(ledger, pool, run_id):
+    detail = "exit of the second parent: self.long and (self.dip[-1] > self.recovery_level or bar.close < 1.0)"
+    one = trial(run_id, 0, score=0.75)
+    made_by = replace(one.candidate.provenance, detail=detail, operator="offline/linked_crossover")
+    ledger.add_trials([replace(one, candidate=replace(one.candidate, provenance=made_by))])
+    lines = render_text(run_summary(ledger, pool, run_id)).splitlines()
+    assert any("offline/linked_crossover: exit of" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines if line.startswith("  g000"))
 
 
 def test_the_best_come_first_and_equal_ones_in_order_of_their_ids():
