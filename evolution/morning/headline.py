@@ -45,7 +45,9 @@ def finding(summary: RunSummary) -> str:
     if summary.record.status is RunStatus.FINISHED or summary.entries:
         return verdict(summary)
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
-    return f"so far {summary.funnel.total} candidates were tried and {scored} scored; none came to admission yet"
+    total = summary.funnel.total
+    tried = "1 candidate was tried" if total == 1 else f"{total} candidates were tried"
+    return f"so far {tried} and {scored} scored; none came to admission yet"
 
 
 def _how(summary: RunSummary) -> str:
