@@ -37,13 +37,15 @@ def headline(summary: RunSummary) -> str:
         return "Nothing to decide: this run repeated an earlier one"
     if plan.get("control_of") is not None:
         return f"Nothing to decide: this is the control arm of {plan['control_of']}"
+    if summary.known:
+        return "Nothing new to decide: what was good enough is in the pool already"
     return "Nothing to decide this morning: no candidate was good enough"
 
 
 def finding(summary: RunSummary) -> str:
     """What the run came to, in one sentence. One that has not ended came to nothing yet, neither good nor bad."""
     if summary.record.status is RunStatus.FINISHED or summary.entries:
-        return verdict(summary)
+        return verdict(summary).removeprefix("nothing was good enough: ")  # the headline says that
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     total = summary.funnel.total
     tried = "1 candidate was tried" if total == 1 else f"{total} candidates were tried"
