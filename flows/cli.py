@@ -17,6 +17,7 @@ from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
 from flows.commands.station import down, up
+from flows.commands.store import app as store
 from flows.exits import guarded
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ app.command("report")(report)
 app.add_typer(pool, name="pool")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
+app.add_typer(store, name="store")
 app.command("up")(up)
 app.command("down")(down)
 app.command("doctor")(doctor)

@@ -25,6 +25,11 @@ from runtime.kernel.report import Costs, RunConfig
 CONFIG_NAME = "trigate.toml"
 
 
+# What a search does unless it is told otherwise, whoever starts it.
+ARCHIVE_RATE = 0.2
+TUNE_RATE = 0.3
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,8 +47,10 @@ class SearchSection(_Section):
     """Share of children that a model writes when a profile is chosen; the rest comes from the offline operators."""
     islands: Annotated[int, Field(ge=1, le=64)] = 1
     """Parts of the population that are selected apart, with 4 places each at least."""
-    archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.2
+    archive_rate: Annotated[float, Field(ge=0, le=1)] = ARCHIVE_RATE
     """Share of places that take a parent from the archive of ways of trading."""
+    tune_rate: Annotated[float, Field(ge=0, le=1)] = TUNE_RATE
+    """Share of mutations that move several numbers at once, to where relatives did well or nobody has been."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""
     candidates: Annotated[int, Field(ge=4)] | None = None

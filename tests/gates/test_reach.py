@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 import pytest
 
 from gates import allowed
+from gates.hooks import is_hook
 from gates.sandbox import make_builtins, make_importer
-from gates.tree_rules import is_hook
 from runtime.bus import MessageBus
 from runtime.clock import Clock
 from runtime.desk import Desk, IndicatorCall
