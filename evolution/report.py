@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evolution.afterwards import ValidationReport, validation_report
 from evolution.llm.spending import Spending, spending_lines
-from evolution.niches import niche_of
+from evolution.niches import are_alike
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
@@ -73,11 +74,20 @@ class RunSummary:
     """What was not evaluated again."""
     operators: tuple[OperatorCount, ...] = ()
     """The most useful ones first."""
+    validation: ValidationReport | None = None
+    """What admission's reads came to; None when it read nobody."""
     lineage: tuple[Trial, ...] = ()
     """From a starter to the candidate with the highest seed score."""
 
 
-def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: bool = False) -> RunSummary:
+def run_summary(
+    ledger: TrialLedger,
+    pool: Pool,
+    run_id: str,
+    *,
+    is_cut_short: bool = False,
+    trials: Sequence[Trial] | None = None,
+) -> RunSummary:
     """Gather what is stored about a run.
 
     Args:
@@ -85,13 +95,14 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         pool: of the same store.
         run_id: its id, or the beginning of it.
         is_cut_short: what the caller knows of the run's process; the store does not.
+        trials: all of the run, where the caller has read them already.
 
     Raises:
         UnknownIdError: There is no such run.
     """
     record = ledger.run(run_id)
     refusals = pool.refusals(record.id)
-    trials = ledger.trials(record.id)
+    trials = ledger.trials(record.id) if trials is None else trials
     best = best_trials(trials)
     return RunSummary(
         record=record,
@@ -103,6 +114,7 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         findings=ledger.frequent_findings(record.id),
         generations=ledger.generations(record.id),
         refusals=refusals_by_check(refusals),
+        validation=validation_report(pool.validation_reads(record.id)),
         refused=len({refusal.candidate_id for refusal in refusals}),
         entries=pool.list(run_id=record.id),
         known=_known(pool, record, trials),
@@ -142,13 +154,14 @@ def refusals_by_check(refusals: Sequence[Refusal]) -> tuple[CheckRefusals, ...]:
         CheckRefusals(
             check=name,
             candidates=counts[name],
-            nearest=min((each for each in refusals if each.check == name), key=_distance),
+            nearest=min((each for each in refusals if each.check == name), key=refusal_distance),
         )
         for name in names
     )
 
 
-def _distance(refusal: Refusal) -> tuple[bool, float, str]:
+def refusal_distance(refusal: Refusal) -> tuple[bool, float, str]:
+    """Sorts refusals by how near their figure came to the limit; undefined figures are farthest."""
     is_undefined = refusal.figure is None
     return is_undefined, abs((refusal.figure or 0.0) - refusal.limit), refusal.candidate_id
 
@@ -186,6 +199,8 @@ def verdict(summary: RunSummary) -> str:
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     if scored:
         return f"nothing was good enough: {_shortfall(summary)}, of {scored} that were scored"
+    if not summary.funnel.total:
+        return "not one candidate was tried"
     return f"nothing was good enough: none of {summary.funnel.total} candidates got a score that keeps to the limits"
 
 
@@ -204,7 +219,7 @@ def _lines(
 ) -> list[str]:
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
-        ("Search", _search(summary)),
+        ("Search", [*search_lines(summary), *_arm_lines(summary)]),
         ("Funnel", _funnel(summary.funnel)),
         ("Best by seed score on train", _best_lines(summary.best)),
         ("How the best one came about", [_step(trial) for trial in summary.lineage]),
@@ -253,22 +268,38 @@ def resume_command(run_id: str) -> str:
     return f"trigate evolve --resume {run_id}"
 
 
-def _search(summary: RunSummary) -> list[str]:
-    story, memory = summary.record.story, summary.memory
-    lines = []
+def ending_lines(summary: RunSummary) -> list[str]:
+    """What stopped the search, in one line; none where nobody wrote it down."""
+    story = summary.record.story
     if "stop" in story:
-        lines.append(f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}")
-    elif "end" in story:
-        lines.append(f"ended: {story['end']}")
-    lines.append(
-        f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
-        f"{memory.recalled} results recalled from earlier nights"
-    )
+        return [f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}"]
+    return [f"ended: {story['end']}"] if "end" in story else []
+
+
+def search_lines(summary: RunSummary) -> list[str]:
+    """What ended the search, what memory spared it, and what else it wrote down on the way."""
+    story, memory = summary.record.story, summary.memory
+    lines = [
+        *ending_lines(summary),
+        (
+            f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
+            f"{memory.recalled} results recalled from earlier nights"
+        ),
+    ]
     if story.get("restarts"):
         lines.append(f"{story['restarts']} times the weakest island started anew")
     if "heritage" in story:
         lines.append(str(story["heritage"]))
-    return lines + [_arm(name, arm) for name, arm in story.get("arms", {}).items()]
+    if summary.validation is not None:
+        count = summary.validation.reads
+        lines.append(
+            f"validation: {count} {'source was' if count == 1 else 'sources were'} read; hypervolume {summary.validation.volume:.4f} there"
+        )
+    return lines
+
+
+def _arm_lines(summary: RunSummary) -> list[str]:
+    return [_arm(name, arm) for name, arm in summary.record.story.get("arms", {}).items()]
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> str:
@@ -305,12 +336,13 @@ def _funnel(funnel: Funnel) -> list[str]:
 
 def _best_lines(best: Sequence[Trial]) -> list[str]:
     """Near-copies are named as such: only the best of them is ever put before admission."""
-    first: dict[str, str] = {}
     lines = []
+    originals: list[Trial] = []
     for trial in best:
-        card, identity = trial.scorecard, trial.candidate.id
-        original = first.setdefault(niche_of(card), identity) if card is not None and card.cells else identity
-        lines.append(_best(trial) + (f"; trades like {original}" if original != identity else ""))
+        original = next((other for other in originals if are_alike(trial.rhythm, other.rhythm)), None)
+        if original is None:
+            originals.append(trial)
+        lines.append(_best(trial) + (f"; earns like {original.candidate.id}" if original else ""))
     return lines
 
 
@@ -362,7 +394,8 @@ def escape_text(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$-])")
+# Addresses too: some renderers make links of bare ones.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$@-]|:(?=//)|(?<=www)\.)")
 
 
 def escape_markdown(text: str) -> str:
@@ -372,4 +405,19 @@ def escape_markdown(text: str) -> str:
     &lt;b\>\[x\]\(y\)&lt;/b\>
     """
     escaped = _MARKDOWN.sub(r"\\\1", escape_text(text))
+    return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")
+
+
+# Emphasis, code, links, images, HTML, addresses, and what begins a heading, a quotation or a list. Brackets in words and dashes in
+# names act nowhere, and some pages show a table's cells as they are: there an escape would be all that is seen of it.
+_ACTIVE = re.compile(r"([\\`*\[\]~&<$@]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.|^[#>+|-]|(?<=^\d)[.)]|(?<=^\d\d)[.)])")
+
+
+def escape_cell(text: str) -> str:
+    r"""One line that Markdown shows as it is, with no more escapes than that takes.
+
+    >>> print(escape_cell("offline/param_jitter (limit 30.00%) ![x](http://y)"))
+    offline/param_jitter (limit 30.00%) !\[x\](http\://y)
+    """
+    escaped = _ACTIVE.sub(r"\\\1", " ".join(escape_text(text).split()))
     return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")

@@ -147,6 +147,7 @@ class TrialRow(SQLModel, table=True):
     score: float | None = None
     behaviour: str | None = None
     probe: str | None = None
+    rhythm: bytes | None = Field(default=None, sa_type=LargeBinary)
     recalled: str | None = None
     cpu_s: float
     wall_s: float
@@ -316,3 +317,25 @@ class DecisionRow(SQLModel, table=True):
     attestation: str | None = None
     public_key: str | None = None
     signature: str | None = None
+
+
+class DecisionCodeRow(SQLModel, table=True):
+    """A one-time code that was given out (``evolution.pool.codes``); the code itself is not in here."""
+
+    __tablename__ = "decision_code"
+
+    number: int | None = Field(default=None, sa_column=Column(Integer, primary_key=True))
+    code_key: str = Field(unique=True)
+    entry: int = Field(foreign_key="pool_entry.number", index=True)
+    choice: str
+    by: str = Field(sa_type=Document)
+    public_key: str
+    source_sha256: str
+    dataset_sha256: str
+    config_hash: str
+    engine_version: str
+    issued: datetime = Field(sa_type=UtcDateTime)
+    expires: datetime = Field(sa_type=UtcDateTime)
+    signature: str
+    spent: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    fate: str | None = None

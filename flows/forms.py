@@ -10,13 +10,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+SetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")]
+"""Name of a data set; no path."""
+
 
 class NightForm(BaseModel):
     """One night of evolution."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    data: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")] = Field(
+    data: SetName = Field(
         default="us-large-caps", title="Data set", description="Name of a registered or built-in data set; no path."
     )
     generations: Annotated[int, Field(ge=1, le=1_000)] = Field(
@@ -45,5 +48,27 @@ class NightForm(BaseModel):
     )
 
 
+class RefreshForm(BaseModel):
+    """Data sets to bring up to date."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Annotated[tuple[SetName, ...], Field(max_length=100)] = Field(
+        default=(), title="Data sets", description="Names of sets that came from a feed; none means all of them."
+    )
+
+
+class ReviewRequest(BaseModel):
+    """What to review. Nothing here decides anything: who decides proves it with a one-time code, in the review itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    entry: Annotated[str, Field(pattern=r"^p-[0-9]{4,9}$")] = Field(
+        title="Entry", description="Id of an entry of the pool, like p-0007."
+    )
+
+
 ONE_NIGHT = NightForm()
 """What a form begins with."""
+EVERY_SET = RefreshForm()
+"""All sets that came from a feed."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flows.feeds import FeedSection
     from runtime.cage import Cage, CageLimits, CageMode
     from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport, Vault
-    from runtime.market.feeds import Collected, FeedRequest, Step
+    from runtime.market.feeds import Collected, FeedRequest, Refresh, Step
     from runtime.model import Timeframe
 
 _T = TypeVar("_T")
@@ -151,7 +151,7 @@ def loose_file(path: Path, *, symbol: str | None, timeframe: str | None) -> Bars
         raise UsageProblem(str(error)) from error
 
 
-def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> dict[str, QualityReport]:
+def checked_file(path: Path, home: Path, *, symbol: str | None, timeframe: str | None) -> dict[str, QualityReport]:
     """All that is wrong or suspicious in a data file, by symbol.
 
     Raises:
@@ -162,6 +162,10 @@ def checked_file(path: Path, *, symbol: str | None, timeframe: str | None) -> di
     try:
         return check_file(path, symbol=symbol, timeframe=_step(timeframe))
     except DataError as error:
+        if not path.exists() and any(each.name == str(path) for each in known_sets(home)):
+            raise UsageProblem(
+                f"{path} is a data set, checked when it was added; trigate data show {path} prints what was found"
+            ) from error
         raise UsageProblem(str(error)) from error
 
 
@@ -215,6 +219,22 @@ def named_set(name: str, home: Path) -> DataSet:
             f"there is no data set {name!r}, only {', '.join(names)}; a file becomes one with: trigate data add"
         )
     return dataset(name, home)
+
+
+def due_refreshes(home: Path) -> tuple[Refresh, ...]:
+    """What brings each set that came from a feed up to date.
+
+    Raises:
+        EnvironmentProblem: a registered set is damaged.
+    """
+    from flows.clock import now
+    from runtime.market import DataError
+    from runtime.market.feeds import refreshes
+
+    try:
+        return refreshes(home, int(now().timestamp()))
+    except DataError as error:
+        raise EnvironmentProblem(str(error)) from error
 
 
 def fetched_set(

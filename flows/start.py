@@ -13,6 +13,7 @@ from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool
+from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import seed_sources
@@ -54,6 +55,7 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         profile=profile,
         islands=settings.search.islands,
         archive_rate=settings.search.archive_rate,
+        tune_rate=settings.search.tune_rate,
         patience=settings.search.patience,
         candidates=settings.search.candidates,
         cpu_s=settings.search.cpu_s,
@@ -90,6 +92,8 @@ def replayed_order(engine: Engine, run_id: str) -> Order:
         raise UsageProblem(str(error)) from None
     if record.status is not RunStatus.FINISHED:
         raise UsageProblem(f"run {record.id} has not finished ({record.status.value}): --resume it before a replay")
+    if is_pruned(dict(record.story)):
+        raise UsageProblem(f"run {record.id} was pruned: what it would repeat is gone; name a later run")
     if "replay" in record.facts.plan:
         raise UsageProblem(
             f"run {record.id} is itself a replay: name the run that it repeats, {record.facts.plan['replay']}"
@@ -106,7 +110,8 @@ def _refuse_control(record: RunRecord) -> None:
 
 
 def _planned(facts: RunFacts) -> dict[str, Any]:
-    return {**facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
+    """Of the rates only those above 0 are stored; a run of an earlier version had none of them."""
+    return {"archive_rate": 0.0, "tune_rate": 0.0, **facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
 
 
 @contextmanager
@@ -213,6 +218,7 @@ def _extras(order: Order) -> dict[str, Any]:
     return {
         "islands": order.islands if order.islands > 1 else None,
         "archive_rate": order.archive_rate,
+        "tune_rate": order.tune_rate,
         "patience": order.patience,
         "candidates": order.candidates,
         "cpu_s": order.cpu_s,
@@ -269,6 +275,7 @@ def _plan(order: Order) -> SearchPlan:
         llm_share=order.llm_share,
         islands=order.islands,
         archive_rate=order.archive_rate,
+        tune_rate=order.tune_rate,
         patience=order.patience,
         is_control=order.control_of is not None,
     )

@@ -20,6 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows.api import Api
+from flows.automations import add_automations
+from flows.commands.signing import PASSPHRASE
 from flows.server import (
     START_TIMEOUT_S,
     clean_environment,
@@ -108,6 +111,10 @@ class _Watch:
             "work-pool", "create", "--type", "process", "--base-job-template", str(template), "--overwrite", POOL
         )
         self._prefect("--no-prompt", "deploy", "--all")
+        if not self._is_ending:
+            trouble = add_automations(Api(url=self._station.api_url, auth=auth_string(self._home)), CHECKOUT)
+            if trouble is not None:
+                raise _FailureError(trouble)
         self._tell(phase=Phase.WORKER)
         self._work()
         self._tell(phase=Phase.READY)
@@ -178,6 +185,8 @@ class _Watch:
             | client_environment(self._home, self._station.api_url)
             | {"TRIGATE_HOME": str(self._home)}
         )
+        # What opens a person's key is no business of a process that runs flows.
+        environment.pop(PASSPHRASE, None)
         words = ("worker", "start", "--pool", POOL, "--name", f"{POOL}-{os.uname().nodename}")
         with (self._folder / "worker.log").open("ab") as log:
             self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments

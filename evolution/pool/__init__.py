@@ -10,6 +10,7 @@ look. Every decision of a person (``Pool.people``) stands in a hash-chained, sig
 from evolution.pool.admission import CHECKS, AdmissionLimits, is_admitted
 from evolution.pool.bench import admission_bars
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
+from evolution.pool.codes import Choice, CodeRefused, Codes, IssuedCode, Redeemed
 from evolution.pool.decisions import ChainReport, DecisionError
 from evolution.pool.documents import (
     decision_document,
@@ -20,22 +21,14 @@ from evolution.pool.documents import (
     trial_document,
 )
 from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, PoolEntry
+from evolution.pool.intake import AlreadyIn, Consideration, Entered, NotAdmitted
 from evolution.pool.looks import LookPolicy
 from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer
 from evolution.pool.promotion import Faded, Held, LookFailed, Promoted, Promotion, PromotionRefused, Rescore
 from evolution.pool.runner import CageRunner, open_runner
 from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure, SegmentFigures
-from evolution.pool.store import (
-    AlreadyIn,
-    Consideration,
-    Decided,
-    Entered,
-    NotAdmitted,
-    NotPossible,
-    Pool,
-    Refusal,
-    binding_of,
-)
+from evolution.pool.shelf import binding_of
+from evolution.pool.store import Decided, NotPossible, Pool, Refusal
 
 __all__ = [
     "CHECKS",
@@ -48,6 +41,9 @@ __all__ = [
     "CageRunner",
     "ChainReport",
     "CheckResult",
+    "Choice",
+    "CodeRefused",
+    "Codes",
     "Consideration",
     "Decided",
     "Decision",
@@ -58,6 +54,7 @@ __all__ = [
     "EvidenceNote",
     "Faded",
     "Held",
+    "IssuedCode",
     "LookFailed",
     "LookPolicy",
     "NoAuthority",
@@ -71,6 +68,7 @@ __all__ = [
     "Promoted",
     "Promotion",
     "PromotionRefused",
+    "Redeemed",
     "Refusal",
     "Rescore",
     "Runner",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlmodel import col
 
+from evolution.pool.codes import code_problem, decides
 from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, entry_id
 from evolution.pool.keys import is_signed
 from evolution.pool.people import Attestation, enrol_unsigned
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from evolution.pool.people import Authority
-    from evolution.tables import PoolEntryRow
+    from evolution.tables import DecisionCodeRow, PoolEntryRow
 
 GENESIS = "0" * 64
 """What the first decision has in place of a previous hash."""
 # Long enough for any name and any reason worth reading.
 _MAX_NAME, _MAX_REASON = 100, 2_000
+_WITH_SIGNATURE = frozenset({Attestation.SIGNED.value, Attestation.CODE.value})
 
 
 class DecisionError(ValueError):
@@ -130,15 +132,21 @@ def append(  # noqa: PLR0913 - these are the columns of the log
     return decision_value(row, entry.dataset)
 
 
-def verify(rows: Sequence[DecisionRow], statuses: Mapping[int, str], keys: Mapping[str, str]) -> ChainReport:
+def verify(
+    rows: Sequence[DecisionRow],
+    statuses: Mapping[int, str],
+    keys: dict[str, str],
+    codes: Mapping[str, DecisionCodeRow],
+) -> ChainReport:
     """Follow the chain from its beginning, check the signatures, and compare where it leads with the entries' statuses.
 
     Args:
         rows: All decisions, by number.
         statuses: Status of every pool entry, by number.
         keys: Public key by name, of everybody who is enrolled with one.
+        codes: One-time codes that were given out, by their public halves.
     """
-    chain = _Chain(head=GENESIS, reached=dict.fromkeys(statuses, EntryStatus.CANDIDATE.value), keys=keys)
+    chain = _Chain(head=GENESIS, reached=dict.fromkeys(statuses, EntryStatus.CANDIDATE.value), keys=keys, codes=codes)
     problem = None
     for number, row in enumerate(rows, start=1):
         problem = chain.problem(row, number)
@@ -159,7 +167,10 @@ class _Chain:
     head: str
     reached: dict[int, str]
     """Status of every entry so far."""
-    keys: Mapping[str, str]
+    keys: dict[str, str]
+    codes: Mapping[str, DecisionCodeRow]
+    used: set[str] = field(default_factory=set)
+    """Public halves of the codes that have decided so far."""
     signed: int = 0
     is_attested: bool = False
     """A decision with an attestation was met: one without cannot follow."""
@@ -177,7 +188,7 @@ class _Chain:
         return self._signature_problem(row, number)
 
     def _signature_problem(self, row: DecisionRow, number: int) -> str | None:
-        if row.attestation != Attestation.SIGNED.value:
+        if row.attestation not in _WITH_SIGNATURE:
             if row.public_key is not None or row.signature is not None:
                 return f"decision {number} has a signature that it does not own up to"
             if self.signed or (self.is_attested and row.attestation is None):
@@ -185,17 +196,34 @@ class _Chain:
             return None
         if row.public_key is None or row.signature is None:
             return f"decision {number} should be signed and is not"
-        if self.keys.get(row.by) != row.public_key:
+        if row.attestation == Attestation.CODE.value:
+            problem = self._code_problem(row, row.public_key, number)
+            if problem is not None:
+                return problem
+        elif self.keys.get(row.by) != row.public_key:
             return f"decision {number} is signed with a key that {row.by} is not enrolled with"
         if not is_signed(row.public_key, row.hash.encode(), row.signature):
             return f"the signature of decision {number} is not valid"
         return None
 
+    def _code_problem(self, row: DecisionRow, code_key: str, number: int) -> str | None:
+        code = self.codes.get(code_key)
+        if code is None:
+            return f"decision {number} was made with a code that nobody was given"
+        if code_key in self.used:
+            return f"decision {number} was made with a code that had decided before"
+        if not decides(code, row):
+            return f"decision {number} is not what its code was given out for"
+        problem = code_problem(code, self.keys)
+        return None if problem is None else f"decision {number}: {problem}"
+
     def follow(self, row: DecisionRow) -> None:
         """Take in a decision without a problem."""
         self.head = row.hash
         self.reached[row.entry] = DecisionKind(row.decision).status.value
-        self.signed += row.attestation == Attestation.SIGNED.value
+        if row.attestation in _WITH_SIGNATURE and row.public_key is not None:
+            self.signed += 1
+            self.used.add(row.public_key)
         self.is_attested = self.is_attested or row.attestation is not None
 
 

@@ -55,7 +55,14 @@ class SigningKey:
         return self._key.sign(message).hex()
 
     def __repr__(self) -> str:
-        return f"SigningKey({self.public_key[:12]})"
+        return f"{type(self).__name__}({self.public_key[:12]})"
+
+
+def key_from_seed(seed: bytes) -> Ed25519PrivateKey:
+    """The key that 32 bytes stand for (RFC 8032)."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415 - slow to load
+
+    return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 def is_signed(public_key: str, message: bytes, signature: str) -> bool:

@@ -30,6 +30,8 @@ class Attestation(Enum):
 
     SIGNED = "signed"
     """A signature over the decision's hash, by the person's enrolled key."""
+    CODE = "signed by one-time code"
+    """A signature over the decision's hash by a one-time code, which the person's enrolled key had signed for exactly this."""
     FIRST_USE = "unsigned, first use"
     """Nobody had a key, and this was the person's first decision: the name is what was typed."""
     UNSIGNED = "unsigned"

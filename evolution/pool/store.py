@@ -6,73 +6,39 @@ DecisionError     (``evolution.pool.decisions``) a decision without a person or 
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlmodel import col
 
-from evolution.census import TrialCensus
-from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import decisions, promotion
-from evolution.pool.admission import AdmissionLimits, examine, is_admitted
-from evolution.pool.bench import CandidateBench
-from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
-from evolution.pool.entry import Binding, DecisionKind, EntryStatus, PoolEntry, entry_id
+from evolution.pool.codes import Codes, authority_of, stored_codes
+from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
+from evolution.pool.intake import Consideration, Intake
 from evolution.pool.looks import LookPolicy, looks_left, read_looks
-from evolution.pool.notes import NightLuck, evidence_notes, night_luck
-from evolution.pool.people import NoAuthority, People, authorise, keys_of
+from evolution.pool.people import NoAuthority, People, keys_of
 from evolution.pool.promotion import PromotionRefused
 from evolution.pool.readings import ValidationReads
-from evolution.rows import source_value
+from evolution.pool.shelf import entries, entry_value, find_number
 from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, RunIntervalRow, SourceRow
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from datetime import datetime
 
-    from sqlalchemy import Engine, Select
-    from sqlalchemy.orm import Session
+    from sqlalchemy import Engine
 
+    from evolution.pool.admission import AdmissionLimits
     from evolution.pool.decisions import ChainReport
-    from evolution.pool.entry import Decision
+    from evolution.pool.entry import Binding, Decision
     from evolution.pool.people import Signer
     from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
-    from evolution.pool.segment import Runner
-    from evolution.run import RunRecord
+    from evolution.pool.segment import Runner, Segment
     from evolution.trial import Trial
-    from fitness.card import Scorecard
     from runtime.kernel.report import RunConfig
     from runtime.market import DataSet
-
-# Shorter beginnings of a hash would often fit several entries, and look like an id.
-_SHORTEST_HASH = 6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entered:
-    """The candidate is in the pool now."""
-
-    entry: PoolEntry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlreadyIn:
-    """The same source is in the pool already, for the same data, configuration and engine; nothing was run."""
-
-    entry: PoolEntry
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotAdmitted:
-    """A check refused the candidate; every refusal is stored with its figure."""
-
-    card: AdmissionCard
-
-
-Consideration = Entered | AlreadyIn | NotAdmitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,26 +73,33 @@ class Pool:
     def __init__(self, engine: Engine, *, now: Callable[[], datetime]) -> None:
         self._engine = engine
         self._now = now
-        self._ledger = TrialLedger(engine, now=now)
-        self._census = TrialCensus(engine)
-        self._luck: tuple[bytes, NightLuck] | None = None
+        self._intake = Intake(engine, now=now)
 
     @property
     def people(self) -> People:
         """Who may decide."""
         return People(engine=self._engine, now=self._now)
 
+    @property
+    def codes(self) -> Codes:
+        """One-time codes for decisions that are typed into a form."""
+        return Codes(engine=self._engine, now=self._now)
+
     # Reading
+
+    def validation_reads(self, run_id: str) -> tuple[Segment, ...]:
+        """What a run's reads of validation found, in order."""
+        return ValidationReads(engine=self._engine, now=self._now).of_run(run_id)
 
     def list(self, status: EntryStatus | None = None, *, run_id: str | None = None) -> tuple[PoolEntry, ...]:
         """Entries in order of admission, all of them or those with a status or from a run."""
-        query = _entries().order_by(col(PoolEntryRow.number))
+        query = entries().order_by(col(PoolEntryRow.number))
         if status is not None:
             query = query.where(col(PoolEntryRow.status) == status.value)
         if run_id is not None:
             query = query.where(col(PoolEntryRow.run_id) == run_id)
         with reading(self._engine) as session:
-            return tuple(_entry(row, source) for row, source in session.execute(query))
+            return tuple(entry_value(row, source) for row, source in session.execute(query))
 
     def get(self, id_or_prefix: str) -> PoolEntry:
         """One entry, by its id or the beginning of it, or by the beginning of its source's hash.
@@ -135,9 +108,9 @@ class Pool:
             UnknownIdError: No entry, or more than one, fits.
         """
         with reading(self._engine) as session:
-            number = _find(session, id_or_prefix)
-            row, source = session.execute(_entries().where(col(PoolEntryRow.number) == number)).one()
-            return _entry(row, source)
+            number = find_number(session, id_or_prefix)
+            row, source = session.execute(entries().where(col(PoolEntryRow.number) == number)).one()
+            return entry_value(row, source)
 
     def refusals(self, run_id: str) -> tuple[Refusal, ...]:
         """The checks that kept a run's candidates out, by candidate and check."""
@@ -171,8 +144,9 @@ class Pool:
         with reading(self._engine) as session:
             rows = session.scalars(select(DecisionRow).order_by(col(DecisionRow.number))).all()
             statuses = session.execute(select(col(PoolEntryRow.number), col(PoolEntryRow.status))).all()
-            keys = keys_of(session)
-        return decisions.verify(rows, {number: status for number, status in statuses if number is not None}, keys)
+            keys, codes = keys_of(session), stored_codes(session)
+        reached = {number: status for number, status in statuses if number is not None}
+        return decisions.verify(rows, reached, keys, codes)
 
     # Admission
 
@@ -187,125 +161,16 @@ class Pool:
         workers: int = 1,
         is_exhaustive: bool = False,
     ) -> Consideration:
-        """Put a stored trial through the admission checks.
-
-        Args:
-            trial: A VETOED or SCORED trial, as stored in the ledger.
-            dataset: The data of the trial's run.
-            runner: Runs the source on rows of ``admission_bars(dataset)``.
-            config: How the run's trials were run.
-            limits: What to keep to.
-            workers: Versions of the source that run at the same time.
-            is_exhaustive: Make every check even when one has refused (``evolution.pool.admission.examine``).
-
-        Raises:
-            UnknownIdError: The trial is not in the ledger.
-            ValueError: The trial has no scorecard or is not the stored one, or the data is not that of its run.
-        """
-        run, train = self._checked(trial, dataset)
-        binding = binding_of(run)
-        present = self._present(trial.candidate.source.sha256, binding)
-        if present is not None:
-            return AlreadyIn(entry=present)
-        bench = CandidateBench(
-            trial=trial,
-            binding=binding,
+        """Put a stored trial through the admission checks (``evolution.pool.intake``, which says what it raises)."""
+        return self._intake.consider(
+            trial,
             dataset=dataset,
             runner=runner,
             config=config,
-            reads=ValidationReads(engine=self._engine, now=self._now),
-            trials=self._census,
+            limits=limits,
             workers=workers,
-        )
-        card, exhibits = examine(
-            train,
-            train_bars=sum(cell.stop - cell.start for cell in dataset.train_cells()),
-            config=config,
-            limits=AdmissionLimits() if limits is None else limits,
-            bench=bench,
             is_exhaustive=is_exhaustive,
         )
-        if not is_admitted(card):
-            self._refuse(trial, card)
-            return NotAdmitted(card=card)
-        notes = evidence_notes(exhibits, self._luck_of(trial.candidate.run_id))
-        return self._enter(trial, replace(card, notes=notes), binding)
-
-    def _luck_of(self, run_id: str) -> NightLuck:
-        """Made once for all entries of a night, and again when it has grown since."""
-        trials = self._census.matrix(run_id)
-        digest = hashlib.sha256(trials.tobytes()).digest()
-        if self._luck is None or self._luck[0] != digest:
-            self._luck = (digest, night_luck(trials))
-        return self._luck[1]
-
-    def _checked(self, trial: Trial, dataset: DataSet) -> tuple[RunRecord, Scorecard]:
-        candidate = trial.candidate
-        run = self._ledger.run(candidate.run_id)
-        stored = self._ledger.trial(run.id, candidate.id)
-        if stored.scorecard is None:
-            raise ValueError(
-                f"trial {candidate.id}: ended as {stored.outcome.value}; only what was scored is considered"
-            )
-        if (stored.candidate, stored.scorecard) != (candidate, trial.scorecard):
-            raise ValueError(f"trial {candidate.id} of run {run.id}: is not the one in the ledger")
-        if dataset.sha256 != run.facts.dataset_sha256:
-            raise ValueError(
-                f"data set {dataset.name}: is {dataset.sha256[:12]}, and run {run.id} was on "
-                f"{run.facts.dataset_sha256[:12]} ({run.facts.dataset})"
-            )
-        return run, stored.scorecard
-
-    def _present(self, sha256: str, binding: Binding) -> PoolEntry | None:
-        with reading(self._engine) as session:
-            found = session.execute(_same(sha256, binding)).first()
-            return None if found is None else _entry(*found)
-
-    def _refuse(self, trial: Trial, card: AdmissionCard) -> None:
-        candidate, created = trial.candidate, self._now()
-        with writing(self._engine) as session:
-            for check in card.failed:
-                session.merge(
-                    RefusalRow(
-                        run_id=candidate.run_id,
-                        candidate_id=candidate.id,
-                        check=check.name,
-                        figure=check.figure,
-                        limit=check.limit,
-                        sentence=check.sentence,
-                        created=created,
-                    )
-                )
-
-    def _enter(self, trial: Trial, card: AdmissionCard, binding: Binding) -> Entered | AlreadyIn:
-        candidate = trial.candidate
-        assert trial.scorecard is not None and trial.scorecard.score is not None  # noqa: PT018 - it beat buy and hold
-        models = self._ledger.model_ancestry(candidate.run_id, candidate.id)
-        with writing(self._engine) as session:
-            # Asked again now that nobody else can write: two workers may have considered the same source.
-            found = session.execute(_same(candidate.source.sha256, binding)).first()
-            if found is not None:
-                return AlreadyIn(entry=_entry(*found))
-            row = PoolEntryRow(
-                source_sha256=candidate.source.sha256,
-                language=candidate.source.language.value,
-                run_id=candidate.run_id,
-                candidate_id=candidate.id,
-                status=EntryStatus.CANDIDATE.value,
-                score=trial.scorecard.score,
-                dataset=binding.dataset,
-                dataset_sha256=binding.dataset_sha256,
-                config_hash=binding.config_hash,
-                engine_version=binding.engine_version,
-                models=list(models),
-                card=[asdict(check) for check in card.checks],
-                notes=[asdict(note) for note in card.notes],
-                created=self._now(),
-            )
-            session.add(row)
-            session.flush()
-            source = session.get_one(SourceRow, (row.source_sha256, row.language))
-            return Entered(entry=_entry(row, source))
 
     # Decisions
 
@@ -328,12 +193,13 @@ class Pool:
             DecisionError: No person or no reason.
             UnknownIdError: No entry, or more than one, fits.
         """
-        request = self._request(by, reason, policy, signer)
+        entry = self.get(id_or_prefix)
+        request = self._request(entry, DecisionKind.PROMOTED, by, reason, policy, signer)
         if isinstance(request, PromotionRefused):
             return request
         return promotion.promote(
             self._engine,
-            self.get(id_or_prefix),
+            entry,
             request,
             binding=binding,
             config=config,
@@ -387,12 +253,13 @@ class Pool:
             DecisionError: No person or no reason.
             UnknownIdError: No entry, or more than one, fits.
         """
-        request = self._request(by, reason, policy, signer)
+        entry = self.get(id_or_prefix)
+        request = self._request(entry, DecisionKind.RESCORED, by, reason, policy, signer)
         if isinstance(request, PromotionRefused):
             return request
         return promotion.rescore(
             self._engine,
-            self.get(id_or_prefix),
+            entry,
             request,
             binding=binding,
             config=config,
@@ -401,13 +268,19 @@ class Pool:
             now=self._now,
         )
 
-    def _request(
-        self, by: str, reason: str, policy: LookPolicy | None, signer: Signer | None
+    def _request(  # noqa: PLR0913, PLR0917 - what is asked for, and by whom
+        self,
+        entry: PoolEntry,
+        kind: DecisionKind,
+        by: str,
+        reason: str,
+        policy: LookPolicy | None,
+        signer: Signer | None,
     ) -> promotion.Request | PromotionRefused:
         """Who may not decide is refused before anything is opened."""
         by, reason = decisions.checked_person(by), decisions.checked_reason(reason)
         with reading(self._engine) as session:
-            authority = authorise(session, by, signer)
+            authority = authority_of(session, session.get_one(PoolEntryRow, entry.number), kind, by, signer)
         if isinstance(authority, NoAuthority):
             return PromotionRefused(reason=authority.reason)
         return promotion.Request(authority=authority, reason=reason, policy=LookPolicy() if policy is None else policy)
@@ -437,10 +310,10 @@ class Pool:
     ) -> Decided | NotPossible:
         by, reason = decisions.checked_person(by), decisions.checked_reason(reason)
         with writing(self._engine, durable=True) as session:
-            authority = authorise(session, by, signer)
+            row = session.get_one(PoolEntryRow, find_number(session, id_or_prefix))
+            authority = authority_of(session, row, kind, by, signer)
             if isinstance(authority, NoAuthority):
                 return NotPossible(reason=authority.reason)
-            row = session.get_one(PoolEntryRow, _find(session, id_or_prefix))
             if row.status != needed.value:
                 return NotPossible(
                     reason=f"entry {entry_id(row.number or 0)} is {row.status}; only what is {needed.value} "
@@ -448,74 +321,4 @@ class Pool:
                 )
             decision = decisions.append(session, row, kind, reason=reason, at=self._now(), authority=authority)
             source = session.get_one(SourceRow, (row.source_sha256, row.language))
-            return Decided(entry=_entry(row, source), decision=decision)
-
-
-def binding_of(run: RunRecord) -> Binding:
-    """What the results of a run hold for."""
-    facts = run.facts
-    return Binding(
-        dataset=facts.dataset,
-        dataset_sha256=facts.dataset_sha256,
-        config_hash=facts.config_hash,
-        engine_version=facts.engine_version,
-    )
-
-
-def _entries() -> Select[PoolEntryRow, SourceRow]:
-    same_source = (col(SourceRow.sha256) == col(PoolEntryRow.source_sha256)) & (
-        col(SourceRow.language) == col(PoolEntryRow.language)
-    )
-    return select(PoolEntryRow, SourceRow).join(SourceRow, same_source)
-
-
-def _same(sha256: str, binding: Binding) -> Select[PoolEntryRow, SourceRow]:
-    return _entries().where(
-        col(PoolEntryRow.source_sha256) == sha256,
-        col(PoolEntryRow.dataset_sha256) == binding.dataset_sha256,
-        col(PoolEntryRow.config_hash) == binding.config_hash,
-        col(PoolEntryRow.engine_version) == binding.engine_version,
-    )
-
-
-def _entry(row: PoolEntryRow, source: SourceRow) -> PoolEntry:
-    assert row.number is not None  # it was flushed
-    return PoolEntry(
-        number=row.number,
-        source=source_value(source),
-        run_id=row.run_id,
-        candidate_id=row.candidate_id,
-        status=EntryStatus(row.status),
-        score=row.score,
-        binding=Binding(
-            dataset=row.dataset,
-            dataset_sha256=row.dataset_sha256,
-            config_hash=row.config_hash,
-            engine_version=row.engine_version,
-        ),
-        models=tuple(row.models),
-        card=AdmissionCard(
-            checks=tuple(CheckResult(**check) for check in row.card),
-            notes=tuple(EvidenceNote(**note) for note in row.notes or ()),
-        ),
-        created=row.created,
-    )
-
-
-def _find(session: Session, id_or_prefix: str) -> int:
-    """Number of the one entry that is meant."""
-    text = id_or_prefix.strip().lower()
-    known = session.execute(select(col(PoolEntryRow.number), col(PoolEntryRow.source_sha256))).all()
-    names = {number: (entry_id(number), sha256) for number, sha256 in known if number is not None}
-    exact = [number for number, (id_, _) in names.items() if text == id_]
-    found = exact or sorted(number for number, (id_, sha256) in names.items() if _begins(text, id_, sha256))
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UnknownIdError(f"pool entry {id_or_prefix!r}: there is none; see trigate pool list")
-    ids: Sequence[str] = [entry_id(number) for number in found[:5]]
-    raise UnknownIdError(f"pool entry {id_or_prefix!r}: fits several ({', '.join(ids)}); write the id in full")
-
-
-def _begins(text: str, id_: str, sha256: str) -> bool:
-    return (text != "" and id_.startswith(text)) or (len(text) >= _SHORTEST_HASH and sha256.startswith(text))
+            return Decided(entry=entry_value(row, source), decision=decision)

@@ -134,8 +134,9 @@ def fetch(
 def check_file(file: DataFile, symbol: Symbol = None, timeframe: TimeframeText = None, json: Json = False) -> int:
     """Read a file of bars, and say what is wrong or suspicious, line by line."""
     from flows.opening import checked_file
+    from flows.settings import home_folder
 
-    reports = checked_file(file, symbol=symbol, timeframe=timeframe)
+    reports = checked_file(file, home_folder(), symbol=symbol, timeframe=timeframe)
     usable = all(report.usable for report in reports.values())
     if json:
         print_json(

@@ -52,4 +52,23 @@ def _surroundings() -> dict[str, Any]:
         "home": home,
         "home_writable": is_writable,
         **running,
+        **(_sizes(Path(home)) if is_writable else {}),
+    }
+
+
+def _sizes(home: Path) -> dict[str, str]:
+    """What is kept, and what room is left for more."""
+    import shutil
+
+    from flows.commands.store import in_mib
+    from runtime.store import DATABASE_FILE
+
+    def size(*files: Path) -> str:
+        return in_mib(sum(file.stat().st_size for file in files if file.is_file()))
+
+    store, history = home / DATABASE_FILE, home / "prefect" / "prefect.db"
+    return {
+        "store": size(store, store.with_name(f"{store.name}-wal")),
+        "prefect_history": size(history, history.with_name(f"{history.name}-wal")),
+        "free": in_mib(shutil.disk_usage(home).free),
     }

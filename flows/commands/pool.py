@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,19 +13,17 @@ from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from evolution.pool import Binding, Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
-    from evolution.pool.runner import CageRunner
+    from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
+    from evolution.pool.keys import SigningKey
     from flows.settings import Settings
-    from runtime.market import Bars
 
 app = typer.Typer(no_args_is_help=True, help="Candidates that passed admission: look at them, promote or decline them.")
 
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry (p-0007), or the beginning of its sha256.")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers for the decision.")]
+_SUFFIXES = {"python": ".py", "sir": ".sir"}
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")]
 
 
@@ -126,6 +125,70 @@ def _print_evidence(entry: PoolEntry) -> None:
     print()
 
 
+@app.command("diff")
+def diff(
+    first: Annotated[str, typer.Argument(metavar="A", help="Id of an entry.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Id of another one.")],
+    json: Json = False,
+) -> int:
+    """Two entries side by side: what they hold for, the figures of their checks, and their sources line by line."""
+    from evolution.pool.compare import comparison
+
+    pool = open_pool()
+    found = comparison(_entry(pool, first), _entry(pool, second))
+    if json:
+        print_json(found.document())
+        return 0
+    one, other = found.first, found.second
+    table("", ("", one, other), [(each.name, each.first, each.second) for each in found.differences])
+    if not found.differences:
+        print(f"{one} and {other} hold for the same, and no figure differs")
+    print()
+    for line in found.source:
+        print(plain(line))
+    if not found.source:
+        print("their sources are the same")
+    return 0
+
+
+@app.command("export")
+def export(
+    entry_id: EntryId,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A new file: .json for all of it, .py for the source alone.")
+    ],
+    json: Json = False,
+) -> int:
+    """Write an entry to a file: the source byte for byte, its evidence and its signed decisions; never a figure of the vault."""
+    from evolution.pool.compare import exported
+
+    pool = open_pool()
+    entry = _entry(pool, entry_id)
+    if file.suffix == ".json":
+        people = {each.name: each.public_key for each in pool.people.list() if each.public_key}
+        data = exported(entry, pool.decisions(entry), people, pool.codes.papers(entry.number))
+    elif file.suffix == _SUFFIXES[entry.source.language.value]:
+        data = entry.source.data
+    else:
+        raise UsageProblem(
+            f"{file}: its name must end in .json for the whole entry, or {_SUFFIXES[entry.source.language.value]} for its source"
+        )
+    try:
+        with file.open("xb") as target:
+            target.write(data)
+    except FileExistsError:
+        raise UsageProblem(f"{file}: is there already; choose another name") from None
+    except OSError as error:
+        raise UsageProblem(
+            f"{file}: {(error.strerror or str(error)).lower()}; choose a place that can be written"
+        ) from None
+    if json:
+        print_json({"id": entry.id, "file": str(file), "bytes": len(data), "sha256": entry.source.sha256})
+    else:
+        print(f"{plain(str(file))}: {entry.id}, {len(data)} bytes")
+    return 0
+
+
 @app.command("promote")
 def promote(
     entry_id: EntryId, by: By, reason: Reason, config: ConfigFile = None, cage: CageChoice = None, json: Json = False
@@ -157,63 +220,73 @@ def retire(entry_id: EntryId, by: By, reason: Reason, json: Json = False) -> int
 def _look(
     entry_id: str, by: str, reason: str, config: Path | None, cage: str | None, *, is_rescore: bool, json: bool
 ) -> int:
-    from evolution.pool import DecisionError, Held, Promoted
+    from evolution.pool import DecisionError, Held, Promoted, PromotionRefused
     from evolution.pool.decisions import checked_reason
     from flows.commands.signing import NotSigned, signer_for
+    from flows.deciding import Desk
     from flows.settings import home_folder, load_settings
 
     home = home_folder()
     settings = load_settings(config, home, cage=cage)
-    pool = open_pool()
+    desk = Desk.open(home, settings)
+    pool = desk.pool
     entry = _entry(pool, entry_id)
     try:
         checked_reason(reason)  # before anybody is asked for a passphrase
-        refusal = _edited(entry, home) or (None if is_rescore else _obstacle(pool, entry, settings, home))
+        refusal = desk.edited(entry) if is_rescore else desk.obstacle(entry)
         if refusal is not None:
             return _say_refusal(entry, refusal, json=json)
         signer = signer_for(pool.people, home, by, offer=not is_rescore)
         if isinstance(signer, NotSigned):
             return _say_refusal(entry, signer.reason, json=json)
-        take = _looker(pool.rescore if is_rescore else pool.promote, entry, settings, home)
-        outcome = take(by=by, reason=reason, signer=signer)
+        take = desk.rescore if is_rescore else desk.promote
+        outcome = take(entry, by=by, reason=reason, signer=signer)
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
+    if not isinstance(outcome, PromotionRefused):
+        _tell(home, outcome.entry, outcome.decision)
     _say_look(pool, entry, outcome, json=json)
+    if isinstance(outcome, Promoted) and signer is not None:
+        _deploy(outcome.entry, by, signer, settings, home, json=json)
     return 0 if isinstance(outcome, (Promoted, Held)) else 1
 
 
+def _deploy(entry: PoolEntry, by: str, signer: SigningKey, settings: Settings, home: Path, *, json: bool) -> None:
+    """Sign what may trade on paper while the key is open. A crash before this costs a ``trigate paper deploy``."""
+    from flows.trading import deploy, open_room
+
+    signed = deploy(open_room(home, settings), entry, by, signer)
+    if not json:
+        print(f"deployment {signed.deployment.id} is signed: trigate paper start {entry.id} --by NAME")
+
+
 def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: bool) -> int:
-    from evolution.pool import DecisionError
+    from evolution.pool import Decided, DecisionError
     from flows.commands.signing import NotSigned, signer_for
     from flows.settings import home_folder
 
-    pool = open_pool()
+    home, pool = home_folder(), open_pool()
     entry = _entry(pool, entry_id)
-    signer = signer_for(pool.people, home_folder(), by, offer=False)
+    signer = signer_for(pool.people, home, by, offer=False)
     if isinstance(signer, NotSigned):
         return _say_refusal(entry, signer.reason, json=json)
     decide = pool.retire if is_retirement else pool.decline
     try:
-        return _say_decision(entry, decide(entry.id, by=by, reason=reason, signer=signer), json=json)
+        outcome = decide(entry.id, by=by, reason=reason, signer=signer)
     except DecisionError as error:
         raise UsageProblem(str(error)) from None
+    if isinstance(outcome, Decided):
+        _tell(home, outcome.entry, outcome.decision)
+    return _say_decision(entry, outcome, json=json)
 
 
-def _edited(entry: PoolEntry, home: Path) -> str | None:
-    """Why the entry's file for people is not the entry any more; None when it is, or when there is no file."""
-    from evolution.candidate_files import CandidateFileError, CandidateFiles
-    from evolution.ledger import TrialLedger
-    from flows.clock import now
-    from flows.opening import engine
+def _tell(home: Path, entry: PoolEntry, decision: Decision) -> None:
+    """Whoever waits for this decision in the UI need not wait any longer."""
+    from flows.tidings import tell_decision
 
-    files = CandidateFiles(home)
-    if not files.path(entry.run_id, entry.candidate_id, entry.source.language).exists():
-        return None
-    try:
-        files.read(TrialLedger(engine(home), now=now).trial(entry.run_id, entry.candidate_id).candidate)
-    except CandidateFileError as error:
-        return str(error)
-    return None
+    ended = tell_decision(home, entry, decision)
+    if ended:
+        print(f"{ended} waiting review{'s' if ended > 1 else ''} of {entry.id} ended by this decision", file=sys.stderr)
 
 
 def open_pool() -> Pool:
@@ -233,52 +306,6 @@ def _entry(pool: Pool, entry_id: str) -> PoolEntry:
         return pool.get(entry_id)
     except UnknownIdError as error:
         raise UsageProblem(str(error)) from None
-
-
-def _obstacle(pool: Pool, entry: PoolEntry, settings: Settings, home: Path) -> str | None:
-    """Why a promotion would be refused whoever asks: nobody is asked for a passphrase, or enrolled, for nothing."""
-    from flows.opening import vault
-
-    found = pool.obstacle(
-        entry, binding=_binding(entry, settings, home), open_vault=lambda: vault(entry.binding.dataset, home)
-    )
-    return None if found is None else found.reason
-
-
-def _binding(entry: PoolEntry, settings: Settings, home: Path) -> Binding:
-    """Data, configuration and engine as they are now."""
-    from evolution.pool import Binding
-    from flows.identity import config_hash
-    from flows.opening import dataset
-    from runtime.version import ENGINE_VERSION
-
-    name = entry.binding.dataset
-    return Binding(
-        dataset=name,
-        dataset_sha256=dataset(name, home).sha256,
-        config_hash=config_hash(settings),
-        engine_version=ENGINE_VERSION,
-    )
-
-
-def _looker(
-    take: Callable[..., Promotion | Rescore], entry: PoolEntry, settings: Settings, home: Path
-) -> Callable[..., Promotion | Rescore]:
-    """A look with everything that it is bound to; who asks is still open."""
-    from flows.opening import runner, vault
-
-    def open_runner(_vault: Mapping[str, Bars]) -> AbstractContextManager[CageRunner]:
-        # A look is a proof run: its bars stay in this process, and no cage holds any.
-        return runner({}, settings.cage, settings.cage_limits())
-
-    return partial(
-        take,
-        entry.id,
-        binding=_binding(entry, settings, home),
-        config=settings.run_config(),
-        open_vault=lambda: vault(entry.binding.dataset, home),
-        open_runner=open_runner,
-    )
 
 
 def _say_look(pool: Pool, entry: PoolEntry, outcome: Promotion | Rescore, *, json: bool) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows.commands.options import Json
+from flows.commands.store import in_mib
 from flows.output import plain, print_json, table
-from flows.problems import UsageProblem
+from flows.problems import EnvironmentProblem, UsageProblem
 
 if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool
     from evolution.report import RunSummary
     from evolution.run import RunRecord
+    from flows.retention import Plan, Pruned
 
 app = typer.Typer(no_args_is_help=True, help="Runs and their trials, kept for ever.")
 
@@ -29,7 +32,7 @@ def list_runs(
     from evolution.pool import listing_document
     from evolution.report import CUT_SHORT, resume_command
 
-    ledger, _ = _stores()
+    ledger, _ = stores()
     listings = ledger.runs(limit=limit)
     cut_short = [each.record.id for each in listings if _is_cut_short(each.record)]
     if json:
@@ -67,7 +70,7 @@ def show(
     from evolution.llm.spending import spending_document
     from evolution.pool import run_document
 
-    ledger, pool = _stores()
+    ledger, pool = stores()
     summary = _summary(ledger, pool, run_id)
     if not json:
         print(render(summary), end="")
@@ -90,6 +93,87 @@ def show(
     document["spending"] = spending_document(summary.spending)
     print_json(document)
     return 0
+
+
+@app.command("prune")
+def prune(
+    older_than: Annotated[
+        int, typer.Option("--older-than", metavar="DAYS", min=1, help="Only runs that ended so many days ago.")
+    ] = 90,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without this it only says what would go.")] = False,
+    json: Json = False,
+) -> int:
+    """Take the bulk out of old finished runs, here and in Prefect's history. What is counted or decided never goes."""
+    from datetime import timedelta
+
+    from evolution.pool import Pool
+    from flows import retention
+    from flows.clock import now
+    from flows.opening import engine
+    from flows.settings import home_folder
+
+    home = home_folder()
+    opened, at = engine(home), now()
+    before = at - timedelta(days=older_than)
+    planned = retention.plan(home, opened, Pool(opened, now=now), before)
+    done = retention.carry_out(home, opened, planned, before=before, at=at) if yes else None
+    if json:
+        print_json(_pruning_document(planned, done))
+        return 0
+    _print_plan(planned, older_than)
+    if done is None:
+        print("nothing was touched; --yes does it")
+        return 0
+    print(f"done: {done.runs} runs, {done.files} files" + (f", {done.flow_runs} flow runs" if done.flow_runs else ""))
+    if done.store_before is not None and done.store_after is not None:
+        print(f"database: {in_mib(done.store_before)} before, {in_mib(done.store_after)} now")
+    if done.note:
+        print(done.note)
+    return 0
+
+
+def _print_plan(planned: Plan, days: int) -> None:
+    rows = [
+        (run.run_id, f"{run.created:%Y-%m-%d}", run.trials, in_mib(run.cell_bytes), in_mib(run.exchange_bytes))
+        for run in planned.runs
+    ]
+    if rows:
+        table("", ("run", "began (UTC)", "trials", "cells of scorecards", "talks with models"), rows)
+    else:
+        print(f"no run that ended more than {days} days ago has any bulk left")
+    print(f"candidate files: {len(planned.files)}, {in_mib(planned.file_bytes)}")
+    history = (
+        "no server answers, so it is left as it is" if planned.flow_runs is None else f"{planned.flow_runs} flow runs"
+    )
+    print(f"Prefect's history: {history}")
+    print("kept for ever: trials with outcome, figures and returns, sources, reads, looks, decisions, pool entries")
+
+
+def _pruning_document(planned: Plan, done: Pruned | None) -> dict[str, Any]:
+    return {
+        "runs": [
+            {
+                "id": run.run_id,
+                "trials": run.trials,
+                "cell_bytes": run.cell_bytes,
+                "exchange_bytes": run.exchange_bytes,
+            }
+            for run in planned.runs
+        ],
+        "files": len(planned.files),
+        "file_bytes": planned.file_bytes,
+        "flow_runs": planned.flow_runs,
+        "done": None
+        if done is None
+        else {
+            "runs": done.runs,
+            "files": done.files,
+            "flow_runs": done.flow_runs,
+            "store_bytes_before": done.store_before,
+            "store_bytes_after": done.store_after,
+            "note": done.note,
+        },
+    }
 
 
 def _is_cut_short(record: RunRecord) -> bool:
@@ -127,13 +211,51 @@ def _print_refusals(pool: Pool, summary: RunSummary) -> None:
     table("refused at admission", ("check", "candidate", "figure", "limit", "in words"), rows)
 
 
-def report(run_id: RunId, markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False) -> int:
-    """The report of one run, for reading in the morning."""
+def report(
+    run_id: RunId,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Where to write the page (default: reports/RUN.html in the home folder)."
+        ),
+    ] = None,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in a browser, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE even if it is no report of ours.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, and write no page.")] = False,
+) -> int:
+    """The report of one run, for reading in the morning: as text, and as one HTML page that opens offline."""
     from evolution.report import render_markdown
+    from flows.morning import write_report
+    from flows.settings import home_folder
 
-    summary = _summary(*_stores(), run_id)
-    print(render_markdown(summary) if markdown else render(summary), end="")
+    if markdown and (html is not None or open or force):
+        raise UsageProblem("--markdown prints and writes no page: leave --html, --open and --force out")
+    ledger, pool = stores()
+    summary = _summary(ledger, pool, run_id)
+    if markdown:
+        print(render_markdown(summary), end="")
+        return 0
+    print(render(summary), end="", flush=True)
+    path = write_report(
+        ledger,
+        pool,
+        home_folder(),
+        summary.record.id,
+        to=html,
+        is_cut_short=summary.is_cut_short,
+        is_forced=force,
+    )
+    print(f"report: {plain(str(path))}")
+    if open:
+        _open_in_browser(path)
     return 0
+
+
+def _open_in_browser(path: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(path.as_uri()):
+        raise EnvironmentProblem(f"--open: no browser was found here; open {path} with one")
 
 
 def render(summary: RunSummary) -> str:
@@ -143,7 +265,8 @@ def render(summary: RunSummary) -> str:
     return render_text(summary)
 
 
-def _stores() -> tuple[TrialLedger, Pool]:
+def stores() -> tuple[TrialLedger, Pool]:
+    """The ledger and the pool of the home folder's store."""
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool
     from flows.clock import now

@@ -71,6 +71,25 @@ def signer_for(people: People, home: Path, name: str, *, offer: bool) -> Signing
     return None
 
 
+def signer_for_code(people: People, home: Path, name: str) -> SigningKey | NotSigned:
+    """The opened key of somebody who wants a one-time code; without a key there is none, and nobody is enrolled for it.
+
+    Raises:
+        UsageProblem: a passphrase is needed and there is nobody to ask.
+    """
+    from evolution.pool.keys import KeyFiles, SigningError
+
+    person = people.find(name)
+    if person is None or person.public_key is None:
+        return NotSigned(
+            f"{name} has no signing key, and a code is signed with one; trigate people add {name!r} makes it"
+        )
+    try:
+        return KeyFiles(home).open(person.name, _passphrase_of(person.name))
+    except SigningError as error:
+        return NotSigned(str(error))
+
+
 def enrol(people: People, home: Path, name: str, passphrase: str) -> Person:
     """Make a key for somebody and enrol them with it.
 

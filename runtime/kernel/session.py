@@ -309,6 +309,11 @@ class Session:
     def _fail(self, failure: Failure) -> None:
         self.end, self.failure = RunEnd.FAILED, failure
 
+    @property
+    def on_the_way(self) -> tuple[Ticket | Cancel, ...]:
+        """Checked requests that the venue has not seen yet, in order."""
+        return tuple(due.order for due in self._pending)
+
     def finish(self, close: NDArray[np.float64]) -> RunReport:
         """End the run and report it.
 

@@ -5,15 +5,31 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import urllib.request
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from evolution.candidate import Candidate, Provenance
+from evolution.candidate_files import CandidateFiles
+from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.ledger import TrialLedger
+from evolution.pool import Entered, Pool, admission_bars
+from evolution.pool.runner import open_runner
+from evolution.run import RunFacts
+from evolution.seeds import seed_sources
+from flows.identity import config_hash
+from flows.settings import Settings
+from runtime.market import open_dataset
+from runtime.store import open_engine
+from runtime.version import ENGINE_VERSION
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT / "evolution" / "seeds"
@@ -89,6 +105,8 @@ def prefect_url(prefect_folder):
     (port,) = _free_ports(1)
     environment = _environment(folder) | {
         "PREFECT_HOME": str(folder),
+        # Otherwise the UI asks port 4200, whoever listens there.
+        "PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }
@@ -126,6 +144,51 @@ def night(tmp_path_factory, prefect_url):
 def with_server(trigate, prefect_url):
     """The command with an empty home and a running Prefect server."""
     trigate.environment["PREFECT_API_URL"] = prefect_url
+    return trigate
+
+
+def _now():
+    return datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def stocked(tmp_path_factory):
+    """A home with one entry in its pool: a seed on the set with a planted edge, with the default settings."""
+    home = tmp_path_factory.mktemp("stocked") / "home"
+    settings = Settings()
+    engine = open_engine(home)
+    ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
+    dataset, config = open_dataset("planted-edge", home), settings.run_config()
+    facts = RunFacts(
+        seed=1,
+        plan={},
+        dataset=dataset.name,
+        dataset_sha256=dataset.sha256,
+        config_hash=config_hash(settings),
+        engine_version=ENGINE_VERSION,
+    )
+    candidate = Candidate(
+        id="g000-c000",
+        run_id=ledger.start_run(facts).id,
+        generation=0,
+        index=0,
+        source=dict(seed_sources())["breakout"],
+        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
+    )
+    CandidateFiles(home).write(candidate)
+    bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)
+    with open_runner(admission_bars(dataset)) as runner:
+        trial = run_trial(candidate, CageEvaluator(cage=runner.cage, bench=bench), bench)
+        ledger.add_trials([trial])
+        verdict = pool.consider(trial, dataset=dataset, runner=runner, config=config)
+    assert isinstance(verdict, Entered)
+    engine.dispose()
+    return home
+
+
+@pytest.fixture
+def house(trigate, stocked):
+    shutil.copytree(stocked, trigate.home)
     return trigate
 
 

@@ -221,6 +221,10 @@ def test_a_file_can_be_joined_to_weeks(trigate, csv):
         (("export", "planted-edge", "out.txt"), "a data file's name ends with .csv or .parquet"),
         (("export", "planted-edge", "out.csv", "--symbol", "XYZ"), "has no symbol 'XYZ'"),
         (("check", "absent.csv"), "there is no file"),
+        (
+            ("check", "planted-edge"),
+            "planted-edge is a data set, checked when it was added; trigate data show planted-edge",
+        ),
     ],
 )
 def test_wrong_input_gets_one_sentence(data, words, message):

@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
+
+from flows.api import Api
+from flows.automations import add_automations
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,6 +46,64 @@ def test_the_nightly_deployment_is_accepted_with_its_schedule(tmp_path, prefect_
     assert set(deployment["parameters"]) == {"night"}
     assert deployment["parameters"]["night"]["deadline_minutes"] == 360
     assert deployment["enforce_parameter_schema"]
-    with urllib.request.urlopen(f"{prefect_url}/deployments/name/rescore/rescore", timeout=60) as answer:
-        deployment = json.load(answer)
-    assert (deployment["entrypoint"], deployment["parameters"]) == ("flows.rescore.rescore", {})
+    for name, entrypoint, queue in (
+        ("rescore/rescore", "flows.rescore.rescore", "default"),
+        ("review/review", "flows.review.review", "vault"),
+        ("refresh-data/refresh-data", "flows.refresh.refresh_data", "vault"),
+    ):
+        with urllib.request.urlopen(f"{prefect_url}/deployments/name/{name}", timeout=60) as answer:
+            deployment = json.load(answer)
+        assert (deployment["entrypoint"], deployment["work_queue_name"]) == (entrypoint, queue)
+        assert deployment["enforce_parameter_schema"]
+        _carries_names_only(prefect_url, deployment)
+    _has_its_automation(prefect_url)
+
+
+def _carries_names_only(prefect_url, deployment):
+    """What is sent for endpoint, key, path, cage or database is refused before anything runs."""
+    assert deployment["job_variables"] == {}
+    for form, good in (("request", {"entry": "p-0001"}), ("sets", {"data": []})):
+        if form not in deployment["parameter_openapi_schema"]["properties"]:
+            continue
+        url = f"{prefect_url}/deployments/{deployment['id']}/create_flow_run"
+        for smuggled in SMUGGLED:
+            assert _status(url, {"parameters": {form: good | smuggled}}) == 409, smuggled
+        for name in ("../x", "/etc/passwd", "p-1", "A B", "postgresql://h/x", "http://10.0.0.1/"):
+            wrong = {"entry": name} if form == "request" else {"data": [name]}
+            expected = 201 if form == "sets" and name == "p-1" else 409
+            assert _status(url, {"parameters": {form: wrong}}) == expected, name
+
+
+SMUGGLED = (
+    {"base_url": "http://10.0.0.1/"},
+    {"key_env": "AWS_SECRET_ACCESS_KEY"},
+    {"config": "/etc/passwd"},
+    {"home": "/tmp"},
+    {"cage": "reduced"},
+    {"database": "postgresql://10.0.0.1/x"},
+    {"decision": "promote"},
+    {"by": "Ada"},
+    {"passphrase": "correct horse"},
+)
+
+
+def _status(url, body):
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def _has_its_automation(prefect_url):
+    """Accepted by the server, off until somebody wants it, and not made twice."""
+    api = Api(url=prefect_url, auth=None)
+    assert add_automations(api, ROOT) is None
+    assert add_automations(api, ROOT) is None
+    (found,) = api.call("automations/filter", {}).body
+    assert found["enabled"] is False
+    assert found["trigger"]["expect"] == ["trigate.pool.admitted"]
+    (action,) = found["actions"]
+    deployment = api.call("deployments/name/review/review").body
+    assert (action["type"], action["deployment_id"]) == ("run-deployment", deployment["id"])

@@ -6,77 +6,19 @@ import json
 import os
 import pty
 import select
-import shutil
 import subprocess
 import termios
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from evolution.candidate import Candidate, Provenance
-from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
-from evolution.ledger import TrialLedger
-from evolution.pool import Entered, Pool, admission_bars
-from evolution.pool.runner import open_runner
-from evolution.run import RunFacts
-from evolution.seeds import seed_sources
 from flows.identity import config_hash
 from flows.settings import Settings
-from runtime.market import open_dataset
-from runtime.store import open_engine
-from runtime.version import ENGINE_VERSION
 
 pytestmark = pytest.mark.slow
 
 KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
-
-
-def _now():
-    return datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def stocked(tmp_path_factory):
-    """A home with one entry in its pool: a seed on the set with a planted edge, with the default settings."""
-    home = tmp_path_factory.mktemp("stocked") / "home"
-    settings = Settings()
-    engine = open_engine(home)
-    ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
-    dataset, config = open_dataset("planted-edge", home), settings.run_config()
-    facts = RunFacts(
-        seed=1,
-        plan={},
-        dataset=dataset.name,
-        dataset_sha256=dataset.sha256,
-        config_hash=config_hash(settings),
-        engine_version=ENGINE_VERSION,
-    )
-    candidate = Candidate(
-        id="g000-c000",
-        run_id=ledger.start_run(facts).id,
-        generation=0,
-        index=0,
-        source=dict(seed_sources())["breakout"],
-        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
-    )
-    CandidateFiles(home).write(candidate)
-    bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)
-    with open_runner(admission_bars(dataset)) as runner:
-        trial = run_trial(candidate, CageEvaluator(cage=runner.cage, bench=bench), bench)
-        ledger.add_trials([trial])
-        verdict = pool.consider(trial, dataset=dataset, runner=runner, config=config)
-    assert isinstance(verdict, Entered)
-    engine.dispose()
-    return home
-
-
-@pytest.fixture
-def house(trigate, stocked):
-    shutil.copytree(stocked, trigate.home)
-    return trigate
 
 
 def promote(house, *, by="Ada", environment=None, entry="p-0001"):

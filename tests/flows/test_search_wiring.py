@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evolution.ledger import TrialLedger
 from evolution.report import render_text
+from evolution.run import RunFacts
 from evolution.trial import TrialOutcome
 from flows.commands.evolve import _next
 from flows.control import run_control
@@ -85,6 +87,19 @@ def test_the_control_arm_has_the_same_budget_and_both_are_seen_on_validation(hom
     assert "control (r-" in text
     with pytest.raises(UsageProblem, match="has already finished"):
         stored_order(open_engine(home), sampled["run_id"])
+
+
+def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_path):
+    engine = open_engine(tmp_path)
+    plan = {"generations": 2, "population": 7, "crossover_rate": 0.3, "llm_share": 0.0}
+    facts = RunFacts(
+        seed=3, plan=plan, dataset="planted-edge", dataset_sha256="d" * 64, config_hash="c" * 64, engine_version="1"
+    )
+    run = TrialLedger(engine, now=lambda: datetime(2026, 11, 30, tzinfo=UTC)).start_run(facts)
+    order = stored_order(engine, run.id)
+    assert (order.archive_rate, order.tune_rate) == (0.0, 0.0)
+    assert ORDER.archive_rate > 0
+    assert ORDER.tune_rate > 0
 
 
 @pytest.mark.slow

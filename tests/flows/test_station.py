@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ from flows.standing import Phase, Station
 
 # Everything here waits for something to happen, and gives up only long after it should have.
 PATIENCE_S = 1_200
+KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
 
 
 def wait_until(condition, what):
@@ -130,6 +132,11 @@ def test_up_twice_says_where_it_is(trigate):
         assert station.ui_url in trigate.run("doctor", "--json").document["server"]
 
 
+def newest_run(trigate):
+    """Of those that the station made; the home came with an older one, whatever today's date is."""
+    return next(each for each in trigate.run("runs", "list", "--json").document if each["id"] != "r-20261130-001")
+
+
 class Api:
     """Prefect's API as somebody with the password uses it."""
 
@@ -151,17 +158,20 @@ class Api:
 
 
 @pytest.mark.slow
-def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(trigate, tmp_path):
-    """One life of a station, since each start takes long: up, closed doors, a schedule, a kill, down."""
+def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(house, tmp_path):
+    """One life of a station, since each start takes long: up, closed doors, a review, a schedule, a kill, down."""
+    trigate = house
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    started = trigate.run("up", "--port", port, "--json", timeout=PATIENCE_S)
+    assert trigate.run("people", "add", "Ada", **KEY).code == 0
+    started = trigate.run("up", "--port", port, "--json", timeout=PATIENCE_S, **KEY)
     try:
         assert started.code == 0, started.err
         assert started.document["phase"] == "ready"
         api = Api(started.document["api"], standing.auth_string(trigate.home))
         deployment = _closed_doors(api)
+        _reviews(trigate, api)
         _fires(trigate, api, deployment, tmp_path)
         _comes_back(trigate, api)
         _works(trigate, api, deployment)
@@ -170,7 +180,7 @@ def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(trigate, tmp_
     assert (ended.code, ended.out) == (0, "ended; what was stored stays stored\n"), ended.err
     assert standing.find(trigate.home) is None
     # Nobody works any more on the run that was under way, whether or not it could still write that down, and it can go on.
-    newest = trigate.run("runs", "list", "--json").document[0]
+    newest = newest_run(trigate)
     assert newest["status"] in {"interrupted", "cut short"}
     assert newest["resume"] == f"trigate evolve --resume {newest['id']}"
     with socket.socket() as probe:
@@ -197,6 +207,49 @@ def _closed_doors(api):
         status, said = api.call(f"deployments/{deployment['id']}/create_flow_run", {"parameters": {"night": smuggled}})
         assert status == 409, (smuggled, said)
     return deployment
+
+
+def _reviews(trigate, api):
+    """A person promotes from the UI's form; what is forged moves nothing, and another review of the same entry ends by it."""
+    _, deployment = api.call("deployments/name/review/review")
+    body = {"parameters": {"request": {"entry": "p-0001"}}}
+    first, second = (api.call(f"deployments/{deployment['id']}/create_flow_run", body)[1]["id"] for _ in range(2))
+
+    def is_waiting(run, attempt):
+        state = api.call(f"flow_runs/{run}")[1]["state"]
+        assert state["type"] not in {"FAILED", "CRASHED", "COMPLETED"}, state
+        return state["type"] == "PAUSED" and state["state_details"]["pause_key"] == f"attempt-{attempt}"
+
+    for run in (first, second):
+        wait_until(lambda run=run: is_waiting(run, 1), "the review")
+    for forged in (None, {}, {"decision": "promote"}, {"decision": "retire", "reason": "r", "code": "c"}):
+        _, said = api.call(f"flow_runs/{first}/resume", {"run_input": forged})
+        assert said["status"] == "REJECT", said
+    form = {"decision": "promote", "reason": "steady on every fold"}
+    words = ("people", "code", "p-0001", "--by", "Ada", "--json", "--decision")
+    stray = trigate.run(*words, "decline", **KEY).document["code"]
+    _, said = api.call(f"flow_runs/{first}/resume", {"run_input": form | {"code": stray}})
+    assert said["status"] == "ACCEPT", said
+    wait_until(lambda: is_waiting(first, 2), "the refusal")
+    assert trigate.run("pool", "list", "--json").document[0]["status"] == "candidate"
+    code = trigate.run(*words, "promote", **KEY).document["code"]
+    _, said = api.call(f"flow_runs/{first}/resume", {"run_input": form | {"code": code}})
+    assert said["status"] == "ACCEPT", said
+
+    def ended(run):
+        state = api.call(f"flow_runs/{run}")[1]["state"]
+        return state if state["type"] == "COMPLETED" else None
+
+    assert wait_until(lambda: ended(first), "the promotion")["name"] == "Promoted"
+    assert wait_until(lambda: ended(second), "the other review")["name"] == "Decided elsewhere"
+    shown = trigate.run("pool", "show", "p-0001", "--json").document
+    assert (shown["status"], shown["looks_left"]) == ("promoted", 9)
+    (line,) = shown["decisions"]
+    assert (line["by"], line["attestation"]) == ("Ada", "signed by one-time code")
+    assert "cannot be trusted" not in trigate.run("pool", "show", "p-0001").out
+    # The key of a person is no business of the worker, whatever the terminal knew that started it.
+    worker = standing.find(trigate.home).worker_pid
+    assert b"correct horse" not in Path(f"/proc/{worker}/environ").read_bytes()
 
 
 def _fires(trigate, api, deployment, tmp_path):
@@ -229,7 +282,7 @@ def _fires(trigate, api, deployment, tmp_path):
     assert run["parameters"]["night"]["data"] == "planted-edge"
     assert not canary.exists()
     assert not (tmp_path / "other").exists()
-    (listed,) = trigate.run("runs", "list", "--json").document
+    listed = newest_run(trigate)
     assert (listed["status"], listed["dataset"], listed["trials"]) == ("finished", "planted-edge", 8)
 
 
@@ -260,7 +313,7 @@ def _works(trigate, api, deployment):
     assert status == 201, said
 
     def is_under_way():
-        newest = trigate.run("runs", "list", "--json").document[0]
+        newest = newest_run(trigate)
         return newest["plan"]["generations"] == 500 and newest["trials"] > 4
 
     wait_until(is_under_way, "the long run")

@@ -30,7 +30,7 @@ DOORS = {
         "runtime/market/vault.py",
         "runtime/market/__init__.py",
         "flows/opening.py",
-        "flows/commands/pool.py",
+        "flows/deciding.py",
         "evolution/pool/promotion.py",
         "evolution/pool/store.py",
     },
@@ -81,7 +81,7 @@ def test_only_the_listed_modules_speak_of_the_vaults_doors():
     } == {door: [] for door in DOORS}
 
 
-def test_only_the_pool_command_takes_the_vault_from_the_opening():
+def test_only_the_desk_takes_the_vault_from_the_opening():
     takers = {
         path.relative_to(ROOT).as_posix()
         for path in modules()
@@ -93,7 +93,7 @@ def test_only_the_pool_command_takes_the_vault_from_the_opening():
         )
         or (isinstance(node, ast.Attribute) and node.attr == "vault" and ast.unparse(node.value).endswith("opening"))
     }
-    assert takers == {"flows/commands/pool.py"}
+    assert takers == {"flows/deciding.py"}
 
 
 def night_of(home, monkeypatch):

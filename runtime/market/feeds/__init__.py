@@ -7,7 +7,7 @@ does ends as a ``Stopped`` value, and the same request goes on later; what is wr
 The wire is ``runtime.market.feeds.transport``, the only module here that imports httpx, and it is not imported here.
 """
 
-from runtime.market.feeds.collect import Collected, FeedRequest, fetch_set
+from runtime.market.feeds.collect import Collected, FeedRequest, Refresh, fetch_set, refreshes
 from runtime.market.feeds.dialect import Dialect
 from runtime.market.feeds.exchange import Broken, Caller, Fault, Limits, PageRequest, Reply, Transport
 from runtime.market.feeds.fetch import Feed, Fetched, Step
@@ -31,6 +31,7 @@ __all__ = [
     "Limits",
     "PageRequest",
     "PageStyle",
+    "Refresh",
     "Reply",
     "Stamps",
     "Step",
@@ -39,5 +40,6 @@ __all__ = [
     "Timing",
     "Transport",
     "fetch_set",
+    "refreshes",
     "unknown_placeholders",
 ]

@@ -27,6 +27,7 @@ from runtime.market.resample import resample
 from runtime.market.sessions import bars_per_year
 from runtime.market.table import SYMBOL_RULE, is_symbol
 from runtime.market.vault import whole_bars
+from runtime.model import Timeframe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from runtime.market.feeds.exchange import Caller
     from runtime.market.feeds.fetch import Feed, Step
     from runtime.market.feeds.spool import Spool
-    from runtime.model import Timeframe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +102,42 @@ def fetch_set(
         for spool in spools:
             spool.remove()
     return Collected(added=added, fetched=fetched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refresh:
+    """What brings a registered set up to date."""
+
+    feed: str
+    """Name of the feed that it came from."""
+    request: FeedRequest
+
+
+def refreshes(home: Path, now: int) -> tuple[Refresh, ...]:
+    """For each registered set that came from a feed, by name, the request that appends what is new.
+
+    Args:
+        home: The home folder.
+        now: Seconds since 1970 UTC.
+
+    Raises:
+        DataError: a registered set is damaged.
+    """
+    return tuple(
+        Refresh(
+            feed=known.source.feed,
+            request=FeedRequest(
+                name=known.name,
+                symbols=tuple(known.entries),
+                timeframe=Timeframe.parse(known.source.timeframe),
+                start=None,
+                stop=now,
+                resample_to=known.timeframe if known.source.resampled_from else None,
+            ),
+        )
+        for known in catalog.read_manifests(home)
+        if known.source.feed is not None and known.source.timeframe is not None
+    )
 
 
 def _check(request: FeedRequest) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from runtime.market import DataError, catalog, list_datasets, open_dataset, open_vault, resample
 from runtime.market.calendar import DAY_S, HOUR_S
-from runtime.market.feeds import Feed, FeedRequest, Klines, Limits, Stop, Stopped, fetch_set
+from runtime.market.feeds import Feed, FeedRequest, Klines, Limits, Stop, Stopped, fetch_set, refreshes
 from runtime.market.sessions import find_calendar
 from runtime.market.vault import whole_bars
 from runtime.model import Timeframe
@@ -63,6 +63,27 @@ def test_a_fetch_becomes_a_set_like_any_other(collect, serve, home, request_of, 
     assert whole.close.tolist() == expected
     assert whole.sha256 == collected.fetched["BTCUSDT"].bars.sha256
     assert spools(home) == []
+
+
+def test_a_set_knows_the_request_that_brings_it_up_to_date(collect, serve, home, request_of, monkeypatch):
+    """So a schedule needs its name only."""
+    server = serve()
+    collect(request_of(1_100), server)
+    later = request_of(1_124)
+    (due,) = refreshes(home, later.stop)
+    assert (due.feed, due.request) == ("house", replace(later, start=None))
+    grown = collect(due.request, server)
+    assert (grown.added.outcome, grown.added.new_bars) == ("grown", 24)
+    known = catalog.read_manifest("btc", home)
+    joined = replace(known, timeframe=FOUR_HOURS, source=replace(known.source, resampled_from="1h"))
+    monkeypatch.setattr(catalog, "read_manifests", lambda _home: (joined,))
+    (due,) = refreshes(home, later.stop)
+    assert (due.request.timeframe, due.request.resample_to) == (HOUR, FOUR_HOURS)
+
+
+def test_sets_that_no_feed_made_are_not_refreshed(home):
+    open_dataset("planted-edge", home)
+    assert refreshes(home, 2_000_000_000) == ()
 
 
 def test_the_same_request_later_brings_only_what_is_new_into_the_vault(collect, serve, home, request_of):

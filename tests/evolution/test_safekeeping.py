@@ -1,0 +1,140 @@
+"""Copies are whole, and none makes the store forget what it has counted."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+
+import pytest
+
+from evolution.safekeeping import SafekeepingError, backup, examine, restore
+from runtime.store import DATABASE_FILE, open_engine
+
+
+@pytest.fixture(scope="module")
+def empty_home(tmp_path_factory):
+    home = tmp_path_factory.mktemp("empty")
+    open_engine(home).dispose()
+    return home
+
+
+@pytest.fixture
+def home(tmp_path, empty_home):
+    import shutil
+
+    shutil.copytree(empty_home, tmp_path / "home")
+    return tmp_path / "home"
+
+
+def note_look(home, number):
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(
+            'INSERT INTO vault_look (look, symbol, timeframe, start, "end", entry, source_sha256, dataset, vault_sha256, '
+            f"config_hash, engine_version, alpha, \"by\", at) VALUES ({number}, 'A', '1d', '2020-01-01', '2021-01-01', 1, 's', 'd', "
+            "'v', 'c', '1', 0.005, '\"Ada\"', '2026-01-01')"
+        )
+    connection.close()
+
+
+def looks(home):
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        (count,) = connection.execute("SELECT count(*) FROM vault_look").fetchone()
+    connection.close()
+    return count
+
+
+def test_a_backup_is_whole_and_for_its_owner_only(home, tmp_path):
+    note_look(home, 1)
+    file = tmp_path / "kept.db"
+    kept = backup(home, file)
+    assert kept == examine(file)
+    assert kept.counts["looks at vaults"] == 1
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_backup_is_taken_while_somebody_writes(home, tmp_path):
+    engine = open_engine(home)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("SELECT 1")
+        assert backup(home, tmp_path / "kept.db").size > 0
+    engine.dispose()
+
+
+def test_a_backup_overwrites_nothing_and_leaves_nothing_half_made(home, tmp_path):
+    file = tmp_path / "kept.db"
+    file.write_text("mine")
+    with pytest.raises(SafekeepingError, match="is there already"):
+        backup(home, file)
+    assert file.read_text() == "mine"
+    with pytest.raises(SafekeepingError, match="choose a place"):
+        backup(home, tmp_path / "nowhere" / "kept.db")
+    with pytest.raises(SafekeepingError, match="no store yet"):
+        backup(tmp_path, tmp_path / "other.db")
+    (home / DATABASE_FILE).write_bytes(b"garbage" * 1_000)
+    with pytest.raises(SafekeepingError):
+        backup(home, tmp_path / "third.db")
+    assert not (tmp_path / "third.db").exists()
+
+
+def test_a_restore_brings_everything_to_an_empty_home(home, tmp_path):
+    note_look(home, 1)
+    backup(home, tmp_path / "kept.db")
+    new = tmp_path / "new"
+    new.mkdir()
+    restore(new, tmp_path / "kept.db", replace=False)
+    assert looks(new) == 1
+    assert stat.S_IMODE((new / DATABASE_FILE).stat().st_mode) == 0o600
+    open_engine(new).dispose()
+
+
+def test_a_store_is_replaced_only_on_request_and_kept_aside(home, tmp_path):
+    backup(home, tmp_path / "kept.db")
+    with pytest.raises(SafekeepingError, match="--replace"):
+        restore(home, tmp_path / "kept.db", replace=False)
+    restore(home, tmp_path / "kept.db", replace=True)
+    restore(home, tmp_path / "kept.db", replace=True)
+    assert sorted(file.name for file in home.glob("*.before-*")) == [
+        f"{DATABASE_FILE}.before-1",
+        f"{DATABASE_FILE}.before-2",
+    ]
+
+
+def test_going_back_never_forgets_a_look(home, tmp_path):
+    """Otherwise an old backup would refill the error budget."""
+    note_look(home, 1)
+    backup(home, tmp_path / "kept.db")
+    note_look(home, 2)
+    with pytest.raises(SafekeepingError, match="does not know 1 looks at vaults"):
+        restore(home, tmp_path / "kept.db", replace=True)
+    assert looks(home) == 2
+    assert list(home.glob("*.before-*")) == []
+
+
+def test_a_damaged_store_gives_way(home, tmp_path):
+    note_look(home, 1)
+    backup(home, tmp_path / "kept.db")
+    (home / DATABASE_FILE).write_bytes(b"garbage" * 1_000)
+    restore(home, tmp_path / "kept.db", replace=True)
+    assert looks(home) == 1
+    assert (home / f"{DATABASE_FILE}.before-1").read_bytes().startswith(b"garbage")
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
+def test_what_is_no_store_is_not_restored(home, tmp_path, content):
+    note_look(home, 1)
+    file = tmp_path / "odd.db"
+    file.write_bytes(content)
+    with pytest.raises(SafekeepingError):
+        restore(home, file, replace=True)
+    assert looks(home) == 1
+
+
+def test_a_cut_backup_is_noticed(home, tmp_path):
+    file = tmp_path / "kept.db"
+    backup(home, file)
+    data = file.read_bytes()
+    file.write_bytes(data[: len(data) // 2])
+    with pytest.raises(SafekeepingError):
+        restore(home, file, replace=True)
+    assert looks(home) == 0
