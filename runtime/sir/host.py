@@ -162,13 +162,15 @@ class _Desk:
         return (request._replace(id=self._ids),)
 
     def _priced(self, moment: Moment) -> Request:
-        """The entry with its price, when it waits at one."""
-        program = self._program
+        """The entry with what depends on the price."""
+        program, entry, close = self._program, self._program.entry, moment[0].close
+        if any(program.points):
+            shares = {name: value / close for name, value in program.points._asdict().items() if value is not None}
+            entry = entry._replace(**shares)
         if program.offset is None:
-            return program.entry
-        price = moment[0].close * (1.0 + program.offset if self._sells else 1.0 - program.offset)
-        kind = program.entry.type
-        return program.entry._replace(limit=price) if kind is OrderType.LIMIT else program.entry._replace(stop=price)
+            return entry
+        price = close * (1.0 + program.offset if self._sells else 1.0 - program.offset)
+        return entry._replace(limit=price) if entry.type is OrderType.LIMIT else entry._replace(stop=price)
 
     # The clock --------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from runtime.sir.zone import Zone
 
 if TYPE_CHECKING:
     from runtime.desk import IndicatorCall, Request
-    from runtime.sir.rules import Groups
+    from runtime.sir.plan import RuleGroups
 
 
 class Hours(NamedTuple):
@@ -30,6 +30,14 @@ class Hours(NamedTuple):
     end: int
 
 
+class Points(NamedTuple):
+    """A bracket in units of the price, counted as shares of the close on which the entry was decided."""
+
+    stop_loss: float | None = None
+    take_profit: float | None = None
+    trail: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """Everything that decides, and nothing else."""
@@ -37,10 +45,12 @@ class Program:
     calls: tuple[IndicatorCall, ...]
     need: int
     """Bars of history before anything is decided: 2 when something crosses."""
-    enter: Groups
-    leave: Groups
+    enter: RuleGroups
+    leave: RuleGroups
     entry: Request
     """The entry without its number; where it waits at a price, without that price."""
+    points: Points = Points()
+    """The parts of the bracket that the entry cannot carry before a price is known."""
     offset: float | None = None
     """Where a waiting entry's price lies, as a fraction of the close: below it (or above, for a sale) when positive."""
     hours: Hours | None = None

@@ -1,4 +1,4 @@
-"""Rules as a machine reads them, evaluated twice: on one bar after the other, and on whole columns.
+"""Planned rules, evaluated twice: on one bar after the other, and on whole columns.
 
 The two must agree on every bar (a property test holds them together). What is undefined, NaN, makes every comparison false, ``!=`` too:
 a rule that cannot be judged does not fire. A crossing compares the bar with the one before, and like the strategy API's
@@ -8,13 +8,14 @@ a rule that cannot be judged does not fire. A crossing compares the bar with the
 from __future__ import annotations
 
 import operator
-from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from runtime.model import Bar
+from runtime.sir.plan import Constant, IndicatorRef, PriceRef
+from runtime.sir.vocabulary import Operator, PriceField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,65 +24,12 @@ if TYPE_CHECKING:
 
     from runtime.desk import Moment
     from runtime.market.bars import Bars
+    from runtime.sir.plan import PlannedOperand, PlannedRule, RuleGroups
     from runtime.sir.zone import Zone
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-
-class Operator(Enum):
-    """How two operands are compared. The value is the stable name in documents."""
-
-    ABOVE = ">"
-    AT_LEAST = ">="
-    BELOW = "<"
-    AT_MOST = "<="
-    EQUAL = "=="
-    UNEQUAL = "!="
-    CROSSES_ABOVE = "crosses_above"
-    CROSSES_BELOW = "crosses_below"
-
-    @property
-    def crosses(self) -> bool:
-        """Whether it looks at the bar before, too."""
-        return self in {Operator.CROSSES_ABOVE, Operator.CROSSES_BELOW}
-
-
-class Column(NamedTuple):
-    """A declared series, by its place among the declarations."""
-
-    index: int
-
-
-class Price(NamedTuple):
-    """A field of the bar itself: ``open``, ``high``, ``low``, ``close`` or ``volume``."""
-
-    field: str
-
-
-class Number(NamedTuple):
-    """A literal."""
-
-    value: float
-
-
-class Minute(NamedTuple):
-    """Minutes from midnight to the open of the bar, in the market's own time zone."""
-
-
-Operand: TypeAlias = Column | Price | Number | Minute
-
-
-class Rule(NamedTuple):
-    """One comparison."""
-
-    left: Operand
-    operator: Operator
-    right: Operand
-
-
-Groups: TypeAlias = "tuple[tuple[Rule, ...], ...]"
-"""All rules of a group must hold, and one group is enough. No group holds never."""
 
 _COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -101,13 +49,13 @@ _BEFORE: Mapping[Operator, Callable[[Any, Any], Any]] = MappingProxyType(
 
 # Where the values of declared series begin in a moment.
 _FIRST_COLUMN = 2
-_FIELDS = MappingProxyType({name: place for place, name in enumerate(Bar._fields)})
+_FIELDS = MappingProxyType({field: Bar._fields.index(field.value) for field in PriceField})
 
 
 # Bar by bar ------------------------------------------------------------------------------------------------------
 
 
-def holds(groups: Groups, now: Moment, before: Moment, zone: Zone) -> bool:
+def holds(groups: RuleGroups, now: Moment, before: Moment, zone: Zone) -> bool:
     """Whether the rules fire on a bar.
 
     Args:
@@ -119,7 +67,7 @@ def holds(groups: Groups, now: Moment, before: Moment, zone: Zone) -> bool:
     return any(all(_holds(rule, now, before, zone) for rule in group) for group in groups)
 
 
-def _holds(rule: Rule, now: Moment, before: Moment, zone: Zone) -> bool:
+def _holds(rule: PlannedRule, now: Moment, before: Moment, zone: Zone) -> bool:
     left, right = _value(rule.left, now, zone), _value(rule.right, now, zone)
     if left != left or right != right or not _COMPARE[rule.operator](left, right):  # noqa: PLR0124 - the test for NaN
         return False
@@ -128,12 +76,12 @@ def _holds(rule: Rule, now: Moment, before: Moment, zone: Zone) -> bool:
     return earlier is None or earlier(_value(rule.left, before, zone), _value(rule.right, before, zone))
 
 
-def _value(operand: Operand, moment: Moment, zone: Zone) -> float:
-    if type(operand) is Column:
+def _value(operand: PlannedOperand, moment: Moment, zone: Zone) -> float:
+    if type(operand) is IndicatorRef:
         return moment[_FIRST_COLUMN + operand.index]  # type: ignore[return-value]  # a value of a series
-    if type(operand) is Number:
+    if type(operand) is Constant:
         return operand.value
-    if type(operand) is Price:
+    if type(operand) is PriceRef:
         return moment[0][_FIELDS[operand.field]]  # type: ignore[return-value]  # not the stamp
     return float(zone.minute(moment[0].ts))
 
@@ -141,7 +89,7 @@ def _value(operand: Operand, moment: Moment, zone: Zone) -> float:
 # Whole columns ---------------------------------------------------------------------------------------------------
 
 
-def fires(groups: Groups, bars: Bars, series: Sequence[Floats], zone: Zone) -> Flags:
+def fires(groups: RuleGroups, bars: Bars, series: Sequence[Floats], zone: Zone) -> Flags:
     """On which bars the rules fire, shape ``(n_bars,)``; never on the first when they look at the bar before.
 
     Args:
@@ -166,7 +114,7 @@ class _Columns:
     def __init__(self, bars: Bars, series: Sequence[Floats], zone: Zone) -> None:
         self._bars, self._series, self._zone = bars, series, zone
 
-    def fires(self, rule: Rule) -> Flags:
+    def fires(self, rule: PlannedRule) -> Flags:
         left, right = self._of(rule.left), self._of(rule.right)
         out: Flags = np.broadcast_to(_COMPARE[rule.operator](left, right), len(self._bars)).copy()
         if rule.operator is Operator.UNEQUAL:
@@ -178,13 +126,13 @@ class _Columns:
             out[0] = False
         return out
 
-    def _of(self, operand: Operand) -> Floats | float:
-        if type(operand) is Column:
+    def _of(self, operand: PlannedOperand) -> Floats | float:
+        if type(operand) is IndicatorRef:
             return self._series[operand.index]
-        if type(operand) is Number:
+        if type(operand) is Constant:
             return operand.value
-        if type(operand) is Price:
-            column: Floats = getattr(self._bars, operand.field)
+        if type(operand) is PriceRef:
+            column: Floats = getattr(self._bars, operand.field.value)
             return column
         return self._zone.minutes(self._bars.ts).astype(np.float64)
 

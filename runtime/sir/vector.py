@@ -68,7 +68,7 @@ def run_vector(
 
 def runs_on_trips(program: Program, config: RunConfig) -> bool:
     """Whether round trips are all there is to the program."""
-    is_simple = program.offset is None and not program.squares_off and not program.watches_days
+    is_simple = not (program.squares_off or program.watches_days or any(program.points)) and program.offset is None
     return is_simple and config.account is AccountKind.CASH and not sells(program.entry)
 
 

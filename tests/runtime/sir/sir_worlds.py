@@ -10,10 +10,12 @@ from runtime.desk import Action, Request
 from runtime.kernel import AccountKind, Costs, RunConfig
 from runtime.market.bars import Bars
 from runtime.model import Instrument, OrderType, Timeframe
-from runtime.sir.program import Hours, Program
-from runtime.sir.rules import Column, Minute, Number, Operator, Price, Rule
+from runtime.sir.plan import Constant, IndicatorRef, MinuteOfDay, PlannedOperand, PlannedRule, PriceRef
+from runtime.sir.program import Hours, Points, Program
+from runtime.sir.vocabulary import Operator, PriceField
 from runtime.sir.zone import Zone
 
+DISTANCES = st.none() | st.floats(0.5, 60.0)
 SHARES = st.none() | st.floats(0.001, 0.2)
 
 
@@ -69,19 +71,20 @@ _CALLS = [
 
 
 @st.composite
-def rules(draw: st.DrawFn, series: int) -> Rule:
-    def operand() -> Column | Price | Number | Minute:
-        kinds = [st.builds(Column, st.integers(0, series - 1))] if series else []
+def rules(draw: st.DrawFn, series: int) -> PlannedRule:
+    def operand() -> PlannedOperand:
+        kinds = [st.builds(IndicatorRef, st.integers(0, series - 1))] if series else []
+        numbers = st.sampled_from([0.0, 1.0, 30.0, 50.0, 70.0, 100.0, 720.0])
         return draw(
             st.one_of(
                 *kinds,
-                st.builds(Price, st.sampled_from(["open", "high", "low", "close", "volume"])),
-                st.builds(Number, st.sampled_from([0.0, 1.0, 30.0, 50.0, 70.0, 100.0, 720.0])),
-                st.just(Minute()),
+                st.builds(PriceRef, st.sampled_from(PriceField)),
+                st.builds(Constant, numbers),
+                st.just(MinuteOfDay()),
             )
         )
 
-    return Rule(operand(), draw(st.sampled_from(Operator)), operand())
+    return PlannedRule(left=operand(), operator=draw(st.sampled_from(Operator)), right=operand())
 
 
 @st.composite
@@ -102,6 +105,7 @@ def programs(draw: st.DrawFn) -> Program:
         enter=draw(groups),
         leave=draw(groups),
         entry=entry,
+        points=draw(st.builds(Points, DISTANCES, DISTANCES, DISTANCES) | st.just(Points())),
         offset=None if kind is None else draw(st.sampled_from([0.0, 0.01, 0.05])),
         hours=draw(st.sampled_from([None, None, Hours(540, 990)])),
         squares_off=draw(st.booleans()),

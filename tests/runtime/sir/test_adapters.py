@@ -13,6 +13,7 @@ from sir_worlds import CONFIGS, markets, programs
 from runtime.kernel import AccountKind, RunReport
 from runtime.kernel.backtest import columns_of, first_row
 from runtime.kernel.session import Declaration
+from runtime.sir.program import Points
 from runtime.sir.rules import fires, holds
 from runtime.sir.trips import TripRun
 from runtime.sir.vector import run_event, run_vector, runs_on_trips
@@ -40,18 +41,19 @@ def facts(run: RunReport | TripRun) -> tuple[object, ...]:
     )
 
 
-@settings(phases=QUICK, max_examples=500)
+@settings(phases=QUICK, max_examples=150)
 @given(programs(), markets(step=3_600) | markets(), CONFIGS)
 def test_both_adapters_ask_for_and_get_the_same(program: Program, bars: Bars, config: RunConfig) -> None:
     assert facts(run_vector(program, bars, config)) == facts(run_event(program, bars, config))
 
 
-@settings(phases=QUICK, max_examples=200)
+@settings(phases=QUICK, max_examples=80)
 @given(programs(), markets(step=3_600) | markets(), CONFIGS)
 def test_round_trips_alone_are_the_same_run(program: Program, bars: Bars, config: RunConfig) -> None:
     simple = replace(
         program,
         offset=None,
+        points=Points(),
         entry=program.entry._replace(type=None, quantity=abs(program.entry.quantity)),
         squares_off=False,
         trades_per_day=None,
@@ -64,7 +66,7 @@ def test_round_trips_alone_are_the_same_run(program: Program, bars: Bars, config
     assert facts(run) == facts(run_event(simple, bars, cash))
 
 
-@settings(phases=QUICK, max_examples=200)
+@settings(phases=QUICK, max_examples=80)
 @given(programs(), markets(step=3_600), st.data())
 def test_rules_on_columns_are_the_rules_on_bars(program: Program, bars: Bars, data: st.DataObject) -> None:
     declared = Declaration(program.calls, program.need, 0)
