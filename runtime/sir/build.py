@@ -92,11 +92,12 @@ def _share(distance: PlannedDistance | None) -> float | None:
     return distance.value / 100.0 if distance is not None and distance.unit is DistanceUnit.PERCENT else None
 
 
-def _points(risk: PlannedRisk) -> Points:
+def _points(risk: PlannedRisk) -> Points | None:
     def points(distance: PlannedDistance | None) -> float | None:
         return distance.value if distance is not None and distance.unit is DistanceUnit.POINTS else None
 
-    return Points(points(risk.stop_loss), points(risk.take_profit), points(risk.trailing_stop))
+    found = Points(points(risk.stop_loss), points(risk.take_profit), points(risk.trailing_stop))
+    return None if found == Points() else found
 
 
 class Stretch(NamedTuple):

@@ -69,7 +69,7 @@ class ProgramHost:
             self._before = moments[-1]
             self._desk.rest(self._before)
 
-    def decide(self, moment: Moment, account: Account | None, fills: Sequence[Fill]) -> Sequence[Request]:
+    def decide(self, moment: Moment, account: Account | None, fills: Sequence[Fill]) -> Sequence[Request]:  # noqa: ARG002 - the protocol's
         """One bar on which something may be new. Fills show in the account."""
         self._desk.update(moment, account)
         return self._ask(moment)
@@ -121,6 +121,7 @@ class _Desk:
         self._entered_day = 0
         self._day = -1
         self._traded = 0
+        self._lost = False
         self._day_equity: float | None = None
         self._equity: float | None = None
         self._sells = sells(program.entry)
@@ -141,19 +142,20 @@ class _Desk:
 
     def ask(self, moment: Moment, fired: Fired) -> Sequence[Request]:
         """What is asked for on this bar: nothing, or one thing."""
-        lost = self._watch_day(moment) if self._program.watches_days else False
+        if self._program.watches_days:
+            self._watch_day(moment)
         account = self._account
         if account.position:
-            return self._numbered(_CLOSE) if not account.open_orders and self._leaves(moment, fired, lost) else ()
+            return self._numbered(_CLOSE) if not account.open_orders and self._leaves(moment, fired) else ()
         if account.open_orders:
-            return self._keep_waiting(moment, fired, lost)
-        if not (fired.enter and not lost and self._may_enter(moment)):
+            return self._keep_waiting(moment, fired)
+        if not (fired.enter and not self._lost and self._may_enter(moment)):
             return ()
         self._traded += 1
         return self._numbered(self._priced(moment))
 
-    def _keep_waiting(self, moment: Moment, fired: Fired, lost: bool) -> Sequence[Request]:
-        if self._program.offset is None or (fired.enter and not lost and self._in_hours(moment)):
+    def _keep_waiting(self, moment: Moment, fired: Fired) -> Sequence[Request]:
+        if self._program.offset is None or (fired.enter and not self._lost and self._in_hours(moment)):
             return ()
         return (_CANCEL,)
 
@@ -164,7 +166,7 @@ class _Desk:
     def _priced(self, moment: Moment) -> Request:
         """The entry with what depends on the price."""
         program, entry, close = self._program, self._program.entry, moment[0].close
-        if any(program.points):
+        if program.points is not None:
             shares = {name: value / close for name, value in program.points._asdict().items() if value is not None}
             entry = entry._replace(**shares)
         if program.offset is None:
@@ -192,9 +194,9 @@ class _Desk:
         most = self._program.trades_per_day
         return (most is None or self._traded < most) and self._in_hours(moment)
 
-    def _leaves(self, moment: Moment, fired: Fired, lost: bool) -> bool:
+    def _leaves(self, moment: Moment, fired: Fired) -> bool:
         program = self._program
-        if fired.leave or lost:
+        if fired.leave or self._lost:
             return True
         if program.time_stop is not None and moment[1] - self._entered_count + 1 >= program.time_stop:
             return True
@@ -203,8 +205,8 @@ class _Desk:
         # The second part is for days that end early: better late than never.
         return self._is_last_chance(moment, program.hours.end) or program.zone.day(moment[0].ts) != self._entered_day
 
-    def _watch_day(self, moment: Moment) -> bool:
-        """Whether the day's loss is reached; starts a new day where one begins."""
+    def _watch_day(self, moment: Moment) -> None:
+        """Find out whether the day's loss is reached; start a new day where one begins."""
         program, bar = self._program, moment[0]
         day = program.zone.day(bar.ts)
         if day != self._day:
@@ -213,6 +215,6 @@ class _Desk:
         begun = self._equity if self._day_equity is None else self._day_equity
         self._day_equity = begun
         lost = begun - self._equity
-        return (program.loss_amount is not None and lost >= program.loss_amount) or (
+        self._lost = (program.loss_amount is not None and lost >= program.loss_amount) or (
             program.loss_share is not None and lost >= program.loss_share * begun
         )

@@ -49,7 +49,7 @@ class Program:
     leave: RuleGroups
     entry: Request
     """The entry without its number; where it waits at a price, without that price."""
-    points: Points = Points()
+    points: Points | None = None
     """The parts of the bracket that the entry cannot carry before a price is known."""
     offset: float | None = None
     """Where a waiting entry's price lies, as a fraction of the close: below it (or above, for a sale) when positive."""

@@ -150,7 +150,7 @@ class _Trader:
         self._open_orders = 0
         ticket = judge(orders.entry, config, bars.instrument)
         if not isinstance(ticket, Ticket):
-            raise AssertionError(orders)
+            raise AssertionError(orders)  # noqa: TRY004 - ours to get right
         self._ticket = ticket
 
     def run(self, first: int) -> TripRun:

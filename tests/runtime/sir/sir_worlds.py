@@ -105,7 +105,7 @@ def programs(draw: st.DrawFn) -> Program:
         enter=draw(groups),
         leave=draw(groups),
         entry=entry,
-        points=draw(st.builds(Points, DISTANCES, DISTANCES, DISTANCES) | st.just(Points())),
+        points=draw(st.builds(Points, DISTANCES, DISTANCES, DISTANCES) | st.none()),
         offset=None if kind is None else draw(st.sampled_from([0.0, 0.01, 0.05])),
         hours=draw(st.sampled_from([None, None, Hours(540, 990)])),
         squares_off=draw(st.booleans()),

@@ -13,7 +13,6 @@ from sir_worlds import CONFIGS, markets, programs
 from runtime.kernel import AccountKind, RunReport
 from runtime.kernel.backtest import columns_of, first_row
 from runtime.kernel.session import Declaration
-from runtime.sir.program import Points
 from runtime.sir.rules import fires, holds
 from runtime.sir.trips import TripRun
 from runtime.sir.vector import run_event, run_vector, runs_on_trips
@@ -53,7 +52,7 @@ def test_round_trips_alone_are_the_same_run(program: Program, bars: Bars, config
     simple = replace(
         program,
         offset=None,
-        points=Points(),
+        points=None,
         entry=program.entry._replace(type=None, quantity=abs(program.entry.quantity)),
         squares_off=False,
         trades_per_day=None,
