@@ -249,7 +249,9 @@ def status(run: RunId, json: Json = False) -> int:
         deployment = room.book.deployment(record.deployment).deployment
     except RunRefused as error:
         return _refuse(error.code, str(error), json=json)
-    found = status_of(room.engine, run, deployment, market_of(deployment, record.symbol), now())
+    market = market_of(deployment, record.symbol)
+    is_live = '"kind": "live"' in record.feed
+    found = status_of(room.engine, run, deployment, market, now(), is_live=is_live)
     if json:
         document = _run_document(record) | asdict(found)
         document["locks"] = [lock.story() for lock in found.locks]

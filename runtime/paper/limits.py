@@ -15,8 +15,8 @@ class RiskLimits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    order_notional: Annotated[float, Field(gt=0)] | None = 100_000.0
-    """Most that one order may be worth, quote currency."""
+    order_notional: Annotated[float, Field(gt=0)] | None = 250_000.0
+    """Most that one order may be worth, quote currency; set it to your own size (the default account begins with 100,000)."""
     price_deviation: Share | None = 0.2
     """Furthest that a limit or stop may lie from the last close, as a fraction of it."""
     exposure: Annotated[float, Field(gt=0, le=20)] | None = 1.05

@@ -11,6 +11,8 @@ memory is thrown away and replayed from the store: nothing lives on that was not
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
@@ -119,6 +121,8 @@ class RunParts:
     limits: RunLimits = field(default_factory=RunLimits)
     faults: Faults = field(default_factory=Faults)
     watch: Watch = field(default_factory=Unwatched)
+    look_every_s: float = 1.0
+    """Shortest time between two looks at whether the run may go on; a replay takes hundreds of bars in it."""
     leave: Callable[[], bool] = lambda: False
     """Whether this process is to end; the run stays one that should run."""
     until: datetime | None = None
@@ -208,6 +212,7 @@ class _Runner:
         self._last = 0
         self._noted: set[Note] = set()
         self._stop_reason = ""
+        self._looked = -math.inf
         self._host: StrategyHost
         self._driver: Driver
 
@@ -311,6 +316,9 @@ class _Runner:
 
     def _look(self) -> bool:
         """Whether the run is to stop; renews the lease."""
+        if time.monotonic() - self._looked < self._parts.look_every_s:
+            return self._parts.leave()
+        self._looked = time.monotonic()
         self._permit()
         by = self._journal.touch()
         self._stop_reason = f"by {by}"

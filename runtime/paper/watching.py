@@ -72,8 +72,10 @@ class Status:
     forward: Forward
 
 
-def status_of(engine: Engine, run: str, deployment: Deployment, market: Market, at: datetime) -> Status:
-    """Where a run stands now."""
+def status_of(  # noqa: PLR0913 - a run, and how to read it
+    engine: Engine, run: str, deployment: Deployment, market: Market, at: datetime, *, is_live: bool = True
+) -> Status:
+    """Where a run stands now. History has no lag: ``is_live`` says whether bars come as they close."""
     with reading(engine) as session:
         row = session.get_one(RunRow, run)
         last = session.get(BarRow, (run, row.bars - 1)) if row.bars else None
@@ -81,7 +83,6 @@ def status_of(engine: Engine, run: str, deployment: Deployment, market: Market, 
         state: dict[str, Any] = json.loads(row.state) if row.state else {}
         cash, position = state.get("cash"), state.get("position", 0.0)
         ended = None if last is None else market.end(last.ts)
-        is_live = last is not None and row.bars > row.warm
         instrument = deployment.instrument(row.symbol)
         return Status(
             equity=None if last is None or cash is None else cash + position * last.close,

@@ -164,6 +164,7 @@ class Desk:
             open_host=self.host,
             permit=lambda: None,
             limits=self.limits,
+            look_every_s=0.0,
         )
         return replace(parts, **changes)
 
