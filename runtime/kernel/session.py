@@ -313,7 +313,7 @@ class Session:
     @property
     def on_the_way(self) -> tuple[Ticket | Cancel, ...]:
         """Checked requests that the venue has not seen yet, in order."""
-        return tuple(due.order for due in self._pending)
+        return tuple(order for _, order in self._pending)
 
     def finish(self, close: NDArray[np.float64]) -> RunReport:
         """End the run and report it.

@@ -13,11 +13,11 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from runtime.desk import MAX_TAG
 from runtime.kernel.audit import ReportClaim, ReportError, audited, books_digest
 from runtime.kernel.logged import Course
 from runtime.kernel.report import Failure, OrderEntry, RunEnd
 from runtime.kernel.session import RunLimits
-from runtime.kernel.tickets import MAX_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
