@@ -16,7 +16,7 @@ from runtime.desk import MAX_LOOKBACK
 from runtime.indicators import REGISTRY, lookback
 from runtime.sir.compile import Compiled, compile_document
 from runtime.sir.digest import canonical
-from runtime.sir.document import MAX_FEATURES, MAX_GROUPS, MAX_RULES
+from runtime.sir.document import MAX_FEATURES, MAX_GROUPS, MAX_RULES, SCHEMA_VERSION
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
@@ -31,7 +31,13 @@ ATTEMPTS = 40
 
 # Series that can stand for one another or be asked for anew: one price scale, or bounded oscillators with their usual levels.
 _TRENDS = ("SMA", "EMA", "WMA", "KAMA", "TEMA", "MAX", "MIN", "MIDPOINT", "LINEARREG")
-_OSCILLATORS = {"RSI": (30.0, 70.0), "CMO": (-50.0, 50.0), "MFI": (20.0, 80.0), "WILLR": (-80.0, -20.0), "CCI": (-100.0, 100.0)}
+_OSCILLATORS = {
+    "RSI": (30.0, 70.0),
+    "CMO": (-50.0, 50.0),
+    "MFI": (20.0, 80.0),
+    "WILLR": (-80.0, -20.0),
+    "CCI": (-100.0, 100.0),
+}
 _COMPARISONS = (">", "<", "crosses_above", "crosses_below")
 _SOURCES = ("close", "high", "low", "hlc3")
 _LONGEST_PERIOD = 200
@@ -47,11 +53,11 @@ class DocumentChild(NamedTuple):
 
 
 def parse(source: StrategySource) -> Tree | None:
-    """The tree of a document that compiles; None for anything else."""
+    """The tree of a document of the newest version that compiles; None for anything else."""
     if source.language is not Language.SIR or not isinstance(compile_document(source.data), Compiled):
         return None
     tree: Tree = json.loads(source.data)
-    return tree
+    return tree if tree["schema_version"] == SCHEMA_VERSION else None
 
 
 def written(tree: Tree) -> StrategySource:
@@ -67,15 +73,14 @@ def meaning(source: StrategySource) -> bytes:
 
 def vary_document(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bool) -> DocumentChild | None:
     """One child; None when no edit found anything to change in ``ATTEMPTS`` draws."""
-    trees = [parse(parent) for parent in parents]
-    if any(tree is None for tree in trees):
+    trees = [tree for tree in map(parse, parents) if tree is not None]
+    if len(trees) < len(parents):
         return None
     known = {meaning(parent) for parent in parents}
     for _ in range(ATTEMPTS):
         child = copy.deepcopy(trees[0])
-        assert child is not None  # looked at above
         if crossover:
-            name, edit = "sir_crossover", _crossed(copy.deepcopy(trees[1]) or {})
+            name, edit = "sir_crossover", _crossed(copy.deepcopy(trees[1]))
         else:
             name, edit = rng.choices(_EDITS, _WEIGHTS)[0]
         detail = edit(child, rng)
@@ -86,6 +91,57 @@ def vary_document(parents: Sequence[StrategySource], rng: random.Random, *, cros
         if isinstance(compile_document(source.data), Compiled) and meaning(source) not in known:
             return DocumentChild(source, name, detail)
     return None
+
+
+def document_neighbours(
+    source: StrategySource, steps: Sequence[float], most: int
+) -> Iterator[tuple[StrategySource, str]]:
+    """The same document with one of its numbers moved by each of the steps (shares of it); ``most`` of them, evenly over its numbers.
+
+    Moved are parameters, levels, distances and sizes; what then does not compile is left out.
+    """
+    tree = parse(source)
+    places = [] if tree is None else list(_places(tree))
+    steps = steps if len(places) * len(steps) <= most else (steps[0], steps[-1])
+    count = most // len(steps)
+    chosen = [places[at * len(places) // count] for at in range(count)] if len(places) > count else places
+    for path in chosen:
+        for step in steps:
+            moved = copy.deepcopy(tree)
+            holder: Any = moved
+            for key in path[:-1]:
+                holder = holder[key]
+            before = holder[path[-1]]
+            after = _stepped(before, step)
+            holder[path[-1]] = after
+            assert moved is not None  # there are places in it
+            child = written(moved)
+            if isinstance(compile_document(child.data), Compiled):
+                yield child, f"{'/'.join(map(str, path))}: {before!r} -> {after!r}"
+
+
+def _places(tree: Tree) -> Iterator[tuple[Any, ...]]:
+    """Paths of the numbers that tune a strategy."""
+    for index, feature in enumerate(tree["features"]):
+        yield from (("features", index, "params", key) for key in feature["params"] if key != "matype")
+    for side in ("entry", "exit"):
+        for at, group in enumerate(tree["signals"].get(side) or []):
+            for number, rule in enumerate(group["all"]):
+                for hand in ("left", "right"):
+                    if _is_number(rule[hand]) and rule[hand]["value"] != 0:
+                        yield ("signals", side, at, "all", number, hand, "value")
+    for name, limit in (tree.get("risk") or {}).items():
+        if isinstance(limit, dict):
+            yield ("risk", name, "value")
+        elif name == "time_stop_bars" and limit is not None:
+            yield ("risk", name)
+
+
+def _stepped(value: float, step: float) -> float:
+    if isinstance(value, int) or value.is_integer():
+        moved = round(value * (1.0 + step))
+        return moved if moved != value else int(value) + (1 if step > 0 else -1)
+    return float(f"{value * (1.0 + step):.6g}")
 
 
 # Edits -----------------------------------------------------------------------------------------------------------
@@ -102,7 +158,9 @@ def _number(tree: Tree, rng: random.Random) -> str | None:
         feature, key = places[at]
         before, spec = feature["params"][key], REGISTRY[_registry_id(feature)].params[key]
         after = _moved(before, spec.kind is int, rng)
-        feature["params"][key] = min(max(after, spec.low), min(spec.high, _LONGEST_PERIOD) if spec.kind is int else spec.high)
+        feature["params"][key] = min(
+            max(after, spec.low), min(spec.high, _LONGEST_PERIOD) if spec.kind is int else spec.high
+        )
         return f"{feature['id']}.{key}: {before:g} -> {feature['params'][key]:g}"
     side = levels[at - len(places)]
     before = side["value"]
@@ -241,7 +299,13 @@ def _crossed(other: Tree) -> Edit:
         if not groups:
             return None
         names = {f["id"]: _fresh_id(f["id"], tree) for f in other["features"]}
-        used = {side["id"] for group in groups for rule in group["all"] for side in _sides(rule) if side["kind"] == "indicator"}
+        used = {
+            side["id"]
+            for group in groups
+            for rule in group["all"]
+            for side in _sides(rule)
+            if side["kind"] == "indicator"
+        }
         for group in groups:
             for rule in group["all"]:
                 for side in _sides(rule):
