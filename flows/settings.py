@@ -62,6 +62,8 @@ class SearchSection(_Section):
     """Most processor time of a run's candidates, in seconds."""
     warm_start: bool = False
     """Start also from the front of earlier nights on the same data."""
+    documents: bool = False
+    """Start also from documents of the closed language, and breed them beside Python."""
     admissions: Annotated[int, Field(ge=0, le=20)] = 10
     """Most candidates a night that may read validation data."""
 
