@@ -46,7 +46,7 @@ def read(data: bytes) -> Any | list[Problem]:
     A value is never a list of problems: documents are objects, and anything else at the top is a problem.
     """
     if len(data) > MAX_BYTES:
-        return [invalid("too-large", "", f"{len(data)} bytes", f"a document has at most {MAX_BYTES}",
+        return [invalid("too-large", "", f"it has more than {MAX_BYTES} bytes", "no strategy that a person can check is that long",
                          "can the strategy be said with fewer rules")]  # fmt: skip
     try:
         text = data.decode("utf-8")
