@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -40,6 +40,10 @@ $(PEERS)/.done: benchmarks/requirements-peers.txt
 	  $(PEERS)/$$name/bin/python -m pip install --quiet --disable-pip-version-check numpy pandas "$$line" >>$(PEERS)/$$name.log 2>&1 || true; \
 	done
 	@touch $@
+
+# Documents: compile and hash.
+bench-sir: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_sir.py $(ARGS)
 
 # Whether evolution beats random draws of the same operators, and what a candidate costs the parent; long.
 bench-search: $(VENV)/.dev

@@ -17,6 +17,7 @@ from flows.commands.people import app as people
 from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
+from flows.commands.sir import app as sir
 from flows.commands.station import down, up
 from flows.commands.store import app as store
 from flows.exits import guarded
@@ -44,6 +45,7 @@ app.add_typer(paper, name="paper")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
 app.add_typer(store, name="store")
+app.add_typer(sir, name="sir")
 app.command("up")(up)
 app.command("down")(down)
 app.command("doctor")(doctor)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
 from runtime.model import Timeframe
+from runtime.sir.deadends import why_never
 from runtime.sir.document import TimeOperand
 from runtime.sir.features import duplicates
 from runtime.sir.plan import PlannedRules
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from runtime.sir.document import Document
     from runtime.sir.features import Resolved
+    from runtime.sir.plan import RuleGroups
 
 _DAY_S = 86_400
 _WAITING = {EntryOrder.LIMIT, EntryOrder.MARKET_IF_TOUCHED}
@@ -44,6 +46,7 @@ def cross_check(document: Document, resolved: Resolved, intent: Mode) -> Checked
     entry = plan_groups(document.signals.entry, "/signals/entry", names)
     leave = plan_groups(document.signals.exit or [], "/signals/exit", names)
     rules = PlannedRules(entry=entry.groups, exit=leave.groups)
+    noted = document.explainability.assumptions if document.explainability else []
     problems = [
         *resolved.problems,
         *_market(document),
@@ -51,10 +54,27 @@ def cross_check(document: Document, resolved: Resolved, intent: Mode) -> Checked
         *entry.problems,
         *leave.problems,
         *_times(document),
+        *duplicates("/explainability/assumptions", [each.id for each in noted]),
     ]
     if intent is not Mode.SCREEN:
         problems += [*_risk(document), *_sizing(document), *_orders(document), *_way_out(document), *_legs(document)]
-    return Checked(rules, problems, list(_unused(document)))
+    dead_exits = () if problems else _dead(leave.groups, "/signals/exit", resolved)
+    if not problems:
+        problems += _dead(entry.groups, "/signals/entry", resolved)
+    return Checked(rules, problems, [*_unused(document), *dead_exits])
+
+
+def _dead(groups: RuleGroups, where: str, resolved: Resolved) -> Iterator[Problem]:
+    for index, group in enumerate(groups):
+        why = why_never(group, resolved.indicators)
+        if why is not None:
+            yield senseless(
+                "never-fires",
+                where + pointer(index),
+                "the group can never hold",
+                why,
+                "which of its rules is meant otherwise",
+            )
 
 
 def _market(document: Document) -> Iterator[Problem]:
@@ -223,7 +243,7 @@ def _way_out(document: Document) -> Iterator[Problem]:
 
 def _legs(document: Document) -> Iterator[Problem]:
     legs = document.legs or []
-    yield from duplicates("legs", [leg.id for leg in legs])
+    yield from duplicates("/legs", [leg.id for leg in legs])
     for index, leg in enumerate(legs):
         where = pointer("legs", index, "strike")
         if leg.instrument_type is LegKind.FUTURE and leg.strike is not None:

@@ -28,7 +28,7 @@ class Resolved(NamedTuple):
 
 def resolve(document: Document) -> Resolved:
     """Look every feature up."""
-    indicators, problems = [], duplicates("features", [feature.id for feature in document.features])
+    indicators, problems = [], duplicates("/features", [feature.id for feature in document.features])
     for index, feature in enumerate(document.features):
         found = _resolve(feature, pointer("features", index), document.market.timeframe)
         if isinstance(found, PlannedIndicator):
@@ -143,12 +143,12 @@ def _source(feature: Feature, spec: IndicatorSpec, where: str) -> list[Problem]:
     return []
 
 
-def duplicates(part: str, ids: Sequence[str]) -> list[Problem]:
-    """A problem for each id that was there before."""
+def duplicates(where: str, ids: Sequence[str]) -> list[Problem]:
+    """A problem for each id of the list at ``where`` that was there before."""
     return [
         senseless(
             "duplicate-id",
-            pointer(part, index, "id"),
+            where + pointer(index, "id"),
             f"{each} names an earlier one, too",
             "an id names one thing",
             "which of the two is meant",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from runtime.desk import printable
+
 
 class Category(Enum):
     """Whose matter a problem is."""
@@ -70,13 +72,23 @@ def senseless(rule: str, where: str, what: str, why: str, ask: str) -> Problem:
     return Problem(category=Category.COMPILATION, rule=rule, where=where, what=what, why=why, ask=ask)
 
 
+# Keys of a document may be as long as the document; a place is still told by its beginning.
+_LONGEST_STEP = 60
+
+
 def pointer(*steps: str | int) -> str:
-    """A JSON pointer.
+    """A JSON pointer; what does not print in a key is written as an escape, and a long key is cut.
 
     >>> pointer("features", 0, "a/b")
     '/features/0/a~1b'
     """
-    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    return "".join(f"/{_step(str(step))}" for step in steps)
+
+
+def _step(text: str) -> str:
+    if len(text) > _LONGEST_STEP:
+        text = f"{text[:_LONGEST_STEP]}..."
+    return printable(text).replace("~", "~0").replace("/", "~1")
 
 
 def shown(value: object, most: int = 40) -> str:

@@ -46,7 +46,7 @@ def read(data: bytes) -> Any | list[Problem]:
     A value is never a list of problems: documents are objects, and anything else at the top is a problem.
     """
     if len(data) > MAX_BYTES:
-        return [invalid("too-large", "", f"{len(data)} bytes", f"a document has at most {MAX_BYTES}",
+        return [invalid("too-large", "", f"it has more than {MAX_BYTES} bytes", "no strategy that a person can check is that long",
                          "can the strategy be said with fewer rules")]  # fmt: skip
     try:
         text = data.decode("utf-8")
@@ -65,7 +65,7 @@ def read(data: bytes) -> Any | list[Problem]:
     if not isinstance(value, dict):
         return [invalid("not-an-object", "", f"the top level is {shown(value)}", "a document is one JSON object",
                          "is this the right file")]  # fmt: skip
-    return list(_faults(value, "")) or value
+    return value if _is_fine(value) else list(_faults(value, ""))
 
 
 def _depth(text: str) -> int:
@@ -98,6 +98,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_number, parse_int=_number, parse_constant=_BadNumber
 )
+
+
+def _is_fine(value: Any) -> bool:
+    # Most documents are: telling places apart costs more than all the rest of reading.
+    kind = type(value)
+    if kind is str:
+        return bool(value.isprintable())
+    if kind is dict:
+        return all(key.isprintable() and _is_fine(each) for key, each in value.items())
+    if kind is list:
+        return all(_is_fine(each) for each in value)
+    return kind is not _BadNumber and kind is not _Doubled
 
 
 def _faults(value: Any, where: str) -> Iterator[Problem]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_PROBLEMS = 50
 """Nobody reads more; the last line says how many there are."""
 
+# Some reasons quote the value.
+_LONGEST_REASON = 300
+
 _QUESTIONS = {
     "timeframe": "which bars to trade on, like 1d or 15m",
     "timeperiod": "over how many bars",
@@ -79,7 +82,7 @@ def _problem(tree: dict[str, Any], loc: Sequence[str | int], kind: str, message:
             rule, what, why = (
                 kind.replace("_", "-"),
                 f"{shown(value)} does not fit",
-                f"{message[:1].lower()}{message[1:]}",
+                f"{message[:1].lower()}{message[1:_LONGEST_REASON]}",
             )
     question = _QUESTIONS.get(name) or f"what {shown(name)} should be"
     if rule == "unknown-field":

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Tree = dict[str, Any]
 
+# What versions without products meant.
+_PRODUCTS = (("long", "delivery"), ("short", "carry_forward"))
 _DISTANCES = ("stop_loss", "take_profit", "trailing_stop")
 
 
@@ -33,7 +35,7 @@ def _give_units(tree: Tree) -> Tree:
     if isinstance(signals, dict):
         new["signals"] = signals | {k: [signals[k]] for k in ("entry", "exit") if isinstance(signals.get(k), list)}
     if isinstance(risk, dict):
-        old = {f"{name}_percent": name for name in _DISTANCES}
+        old = {f"{name}_percent": name for name in _DISTANCES if name not in risk}
         new["risk"] = {
             old.get(key, key): {"value": value, "unit": "percent"} if key in old and value is not None else value
             for key, value in risk.items()
@@ -51,9 +53,11 @@ def _give_shapes(tree: Tree) -> Tree:
     signals, execution = tree.get("signals"), tree.get("execution")
     if isinstance(signals, dict):
         new["signals"] = signals | {k: _groups(signals[k]) for k in ("entry", "exit") if k in signals}
-    if isinstance(execution, dict) and execution.get("direction") in {"long", "short"}:
-        product = "delivery" if execution["direction"] == "long" else "carry_forward"
-        new["execution"] = {"order_type": "market", "product": product} | execution
+    if isinstance(execution, dict):
+        # Equality, not a look-up: what stands there may be anything.
+        product = next((product for way, product in _PRODUCTS if execution.get("direction") == way), None)
+        if product is not None:
+            new["execution"] = {"order_type": "market", "product": product} | execution
     return new
 
 
