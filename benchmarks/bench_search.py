@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evolution.breed import Barren, breed_offline, plant
+from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, CellBench, run_trial
 from evolution.operators import canonical_hash
@@ -114,7 +114,8 @@ def _trial(  # noqa: PLR0913, PLR0917 - what a trial takes
     cascade: Cascade | None,
 ) -> Trial:
     if proposal.parents:
-        made = breed_offline(proposal, [trials[parent].candidate.source for parent in proposal.parents], known)
+        parents = [trials[parent].candidate.source for parent in proposal.parents]
+        made = breed_offline(proposal, parents, known, relatives_of(proposal, trials))
     else:
         made = plant(proposal, seed_sources(), known)
     if isinstance(made, Barren):
@@ -245,7 +246,7 @@ def main() -> int:
                 generations=arguments.generations,
                 population=arguments.population,
                 is_control=arm == "control",
-                **({"archive_rate": 0.2} | choices if arm == "evolution" else {}),
+                **({"archive_rate": 0.2, "tune_rate": 0.3} | choices if arm == "evolution" else {}),
             )
             results.append(run_arm(world, arm, plan, bars, is_cascaded=not arguments.no_cascade))
             print(f"world {world} {arm}: hypervolume {results[-1].final:.3f} {results[-1].outcomes}", flush=True)

@@ -1,8 +1,8 @@
 """What one candidate costs the parent process, whatever the size of the population and however long the run.
 
 A whole night without Prefect, with everything but the candidate's own run: breeding, memory, selection, ledger, files. What judges a
-source is made up from its digest; the cage and the replay of order logs have a bench of their own (``make bench-cage``).
-Processor time, not wall time.
+source is made up from its digest; the cage and the replay of order logs have a bench of their own (``make bench-cage``). A real
+night, smaller, is measured beside it: its parent also replays and scores. Processor time of this process, not wall time.
 
     make bench-search
     python benchmarks/bench_search_scaling.py --candidates 10000
@@ -15,9 +15,12 @@ import random
 import resource
 import tempfile
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evolution.interval import BarInterval
+from evolution.record import ActiveRecord
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from flows import night as nights
@@ -29,6 +32,11 @@ from flows.watch import SilentWatch
 if TYPE_CHECKING:
     from evolution.candidate import Candidate
     from evolution.evaluate import CellBench
+
+
+# What a trial leaves for the statistics: five years of daily bars.
+_BARS = 1_260
+_BEGAN = datetime(2015, 1, 1, tzinfo=UTC)
 
 
 def judged(candidate: Candidate, _evaluator: object, bench: CellBench, **_options: object) -> Trial:
@@ -56,6 +64,12 @@ def judged(candidate: Candidate, _evaluator: object, bench: CellBench, **_option
         scorecard=card,
         behaviour=candidate.source.sha256,
         probe=candidate.source.sha256,
+        rhythm=rng.randbytes(256),
+        record=ActiveRecord(
+            intervals=(BarInterval(symbol="A", timeframe="1d", start=_BEGAN, end=_BEGAN + timedelta(days=1826)),),
+            sample=None,
+            returns=rng.randbytes(4 * _BARS),
+        ),
         cpu_s=0.1,
         wall_s=0.1,
     )
@@ -105,6 +119,8 @@ def run(population: int, generations: int) -> Cost:
             crossover_rate=0.3,
             llm_share=0.0,
             seed=1,
+            archive_rate=settings.search.archive_rate,
+            tune_rate=settings.search.tune_rate,
         )
         with open_night(settings, home, SilentWatch(), order) as night:
             while night.search.end is None:
@@ -124,7 +140,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--candidates", type=int, default=4_000, help="of the long run, 40 a generation")
     parser.add_argument("--populations", type=int, nargs=2, default=(200, 2_000))
+    parser.add_argument(
+        "--real", type=int, default=200, help="candidates of the night that is really run, 40 a generation; 0 for none"
+    )
     arguments = parser.parse_args()
+    if arguments.real:
+        real = run(40, arguments.real // 40)
+        print(f"{arguments.real} candidates really run: {real.mean:.2f} ms a candidate; peak {real.peak_mib:.0f} MiB")
     nights.run_trial = judged  # type: ignore[assignment]  # everything else is the real thing
     small, large = (run(population, 3) for population in arguments.populations)
     for population, cost in zip(arguments.populations, (small, large), strict=True):

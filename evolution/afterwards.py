@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evolution.evaluate import scorecard_of
 from evolution.interval import intervals_of
-from evolution.pool.segment import SegmentFigures, prove_segment
+from evolution.pool.segment import SegmentFigures, read_validation
 from evolution.selection import hypervolume
 from fitness.objectives import DEFAULT_RULES
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from evolution.pool.entry import Binding
     from evolution.pool.readings import ValidationReads
-    from evolution.pool.segment import Runner
+    from evolution.pool.segment import Runner, Segment
     from evolution.trial import Trial
     from runtime.kernel import RunConfig
     from runtime.market import DataSet
@@ -90,7 +90,7 @@ def validate_arm(  # noqa: PLR0913 - an arm, its data, and how it is run
             continue
         source = trial.candidate.source
         found = reads.verdict(trial.candidate, intervals) or reads.record(
-            trial.candidate, intervals, binding, prove_segment(runner, source, dataset.bars, cells, config)
+            trial.candidate, intervals, binding, read_validation(runner, source, dataset.bars, cells, config)
         )
         ratios.append(found.psr or 0.0 if isinstance(found, SegmentFigures) else 0.0)
         cards.append(scorecard_of(runner.run(source, dataset.bars, cells, config)))
@@ -110,6 +110,29 @@ def validate_arm(  # noqa: PLR0913 - an arm, its data, and how it is run
         best_validation_score=cards[0].score if cards and cards[0] is not None else None,
         validation_psr=median(ratios) if ratios else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationReport:
+    """What the reads of validation that a run made say together."""
+
+    reads: int
+    """Sources that were read."""
+    volume: float
+    """Hypervolume of those that keep to the drawdown limit there."""
+
+
+def validation_report(segments: Sequence[Segment]) -> ValidationReport | None:
+    """Sum up the reads that admission made anyway; None when there was none.
+
+    A read of the whole front for one figure would use up bars that a person may want to judge by, so the figure is of the few that
+    came so far. It is no measure of the front: the others were never looked at.
+    """
+    if not segments:
+        return None
+    found = [each for each in segments if isinstance(each, SegmentFigures)]
+    kept = [each.objectives for each in found if each.objectives is not None and _is_bearable(each.max_drawdown)]
+    return ValidationReport(reads=len(segments), volume=hypervolume(kept))
 
 
 def _is_bearable(drawdown: float) -> bool:

@@ -21,7 +21,7 @@ _MOST = 7
 
 
 class Way(NamedTuple):
-    """A way of trading, as coarse steps. Direction has no axis of its own: a scorecard does not tell long from short."""
+    """A way of trading, as coarse steps."""
 
     frequency: int
     """Closed round trips per cell, in doublings: 0 is fewer than 2, 1 fewer than 4, ... 7 is 128 and more."""
@@ -29,16 +29,21 @@ class Way(NamedTuple):
     """Median bars held, in doublings like ``frequency``."""
     exposure: int
     """Share of bars with a position, in quarters: 0..3."""
+    direction: int
+    """Of the bars held: 0 mostly long, 1 both ways, 2 mostly short; mostly is two thirds. 0 without a round trip."""
 
 
 def way_of(card: Scorecard) -> Way:
     """How a strategy trades: medians and means over its cells."""
-    held = [cell.trading.median_bars for cell in card.cells if cell.trading is not None]
+    digests = [cell.trading for cell in card.cells if cell.trading is not None]
+    held = [each.median_bars for each in digests]
+    short = [each.short_share or 0.0 for each in digests]
     exposure = fmean(cell.metrics.exposure for cell in card.cells)
     return Way(
         frequency=_doublings(card.trades / len(card.cells)),
         holding=_doublings(median(held) if held else 0.0),
         exposure=min(int(4 * exposure), 3),
+        direction=min(int(3 * fmean(short)), 2) if short else 0,
     )
 
 

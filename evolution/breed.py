@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evolution.candidate import Candidate, Provenance, derived_seed
-from evolution.operators import NoVariation, canonical_hash, vary
+from evolution.operators import NoVariation, Relative, canonical_hash, tune, vary
 from evolution.search import ProposalKind
 from evolution.trial import Trial, TrialOutcome
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from evolution.search import Proposal
 
@@ -61,17 +61,24 @@ def plant(
     return _candidate(proposal, source, Provenance(operator=f"seed/{name}", parents=(), seed=None))
 
 
-def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: Container[str]) -> Candidate | Barren:
+def breed_offline(
+    proposal: Proposal,
+    parents: Sequence[StrategySource],
+    known: Container[str],
+    relatives: Sequence[Relative] = (),
+) -> Candidate | Barren:
     """A new strategy from its parents by the offline operators, whatever the proposal's kind says of a model.
 
     Draws again, each time with a seed derived from the proposal's, while the operators find nothing or find something known. A
-    crossover that finds nothing new in half of its attempts becomes a mutation of its first parent, and its provenance says so.
+    crossover or a tuning that finds nothing new in half of its attempts becomes a mutation of its first parent, and its provenance
+    says so.
     The result follows from the arguments alone.
 
     Args:
         proposal: the place to fill; not of kind ``SEED``.
         parents: the sources of ``proposal.parents``, in that order.
         known: text digests or canonical hashes of everything that the run has already.
+        relatives: what ``proposal.relatives`` came to, in that order.
 
     Raises:
         ValueError: the proposal is a seed, or the parents do not match it.
@@ -82,10 +89,14 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
         )
     obstacle, redraws = "nothing was tried", 0
     for attempt in range(ATTEMPTS):
-        is_crossover = proposal.kind.is_crossover and attempt < ATTEMPTS // 2
+        as_asked = attempt < ATTEMPTS // 2
+        is_crossover = proposal.kind.is_crossover and as_asked
         used = len(parents) if is_crossover else 1
         seed = derived_seed(proposal.seed, attempt)
-        variation = vary(parents[:used], random.Random(seed), crossover=is_crossover)
+        if proposal.kind is ProposalKind.OFFLINE_TUNE and as_asked:
+            variation = tune(parents[0], relatives, random.Random(seed))
+        else:
+            variation = vary(parents[:used], random.Random(seed), crossover=is_crossover)
         if isinstance(variation, NoVariation):
             obstacle = variation.reason
         elif variation.source.sha256 in known or canonical_hash(variation.source) in known:
@@ -99,6 +110,22 @@ def breed_offline(proposal: Proposal, parents: Sequence[StrategySource], known: 
             )
             return _candidate(proposal, variation.source, provenance, redraws)
     return Barren(proposal=proposal, reason=f"no new source in {ATTEMPTS} attempts: {obstacle}")
+
+
+def relatives_of(proposal: Proposal, trials: Mapping[str, Trial]) -> tuple[Relative, ...]:
+    """What the relatives that a proposal names came to, in their order.
+
+    Args:
+        proposal: any; most name none.
+        trials: of the run, by candidate id.
+    """
+    found = []
+    for identity in proposal.relatives:
+        trial = trials[identity]
+        card = trial.scorecard
+        assert card is not None and card.objectives is not None  # noqa: PT018 - the search names only such trials
+        found.append(Relative(source=trial.candidate.source, objectives=card.objectives, violation=card.violation))
+    return tuple(found)
 
 
 def _candidate(proposal: Proposal, source: StrategySource, provenance: Provenance, redraws: int = 0) -> Candidate:

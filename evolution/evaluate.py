@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evolution.cascade import PROBE_FOLDS
 from evolution.foresight import looks_ahead
+from evolution.niches import rhythm_of
 from evolution.record import active_record
 from evolution.trial import Trial, TrialOutcome
 from fitness import CellResult, measure, score_cells, trade_digest
@@ -205,6 +206,7 @@ def run_trial(  # noqa: PLR0913 - a trial is made of all of this
     suspicion = None if foresight is None or card.vetoes else foresight.suspicion(candidate.source, reports)
     if suspicion is not None:
         return ended(TrialOutcome.KILLED if suspicion.is_kill else TrialOutcome.FAILED, suspicion.reason)
+    record = active_record(bench.cells, reports)
     return Trial(
         candidate=candidate,
         outcome=TrialOutcome.VETOED if card.vetoes else TrialOutcome.SCORED,
@@ -212,7 +214,8 @@ def run_trial(  # noqa: PLR0913 - a trial is made of all of this
         scorecard=card,
         behaviour=behaviour_digest(reports),
         probe=watch.probe(reports),
-        record=active_record(bench.cells, reports),
+        rhythm=rhythm_of(record.series()),
+        record=record,
         cpu_s=cpu_s,
         wall_s=wall_s,
     )
@@ -265,7 +268,9 @@ def recalled_trial(candidate: Candidate, stored: Trial, bench: CellBench, cascad
         probe = stored.probe if count >= bench.probe_cells else None
         halt = cascade.halt(probe, card.cells[:count])
         if halt is not None:
-            return replace(told, outcome=halt.outcome, reason=halt.reason, scorecard=None, behaviour=None, probe=probe)
+            return replace(
+                told, outcome=halt.outcome, reason=halt.reason, scorecard=None, behaviour=None, rhythm=None, probe=probe
+            )
     return told
 
 

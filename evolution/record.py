@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evolution.evaluate import BenchCell
+    from fitness.evidence import RunReturns
     from runtime.kernel import RunReport
 
 _STORED = np.dtype("<f4")
@@ -59,10 +60,7 @@ def pooled_run(cells: Sequence[BenchCell], reports: Sequence[RunReport]) -> Pool
         cells: as they were run.
         reports: one per cell, finished.
     """
-    runs = [
-        run_returns(report, each.bars, each.config, first=each.config.start)
-        for each, report in zip(cells, reports, strict=True)
-    ]
+    runs = _returns(cells, reports)
     return PooledRun(
         active=pooled_active_returns([run.active for run in runs]),
         raw=pooled_active_returns([StampedReturns(run.ts, run.returns) for run in runs]),
@@ -72,11 +70,18 @@ def pooled_run(cells: Sequence[BenchCell], reports: Sequence[RunReport]) -> Pool
 
 def active_record(cells: Sequence[BenchCell], reports: Sequence[RunReport]) -> ActiveRecord:
     """The record of a trial that ran over these cells."""
-    active = pooled_run(cells, reports).active
+    active = pooled_active_returns([run.active for run in _returns(cells, reports)])
     axis = np.unique(np.concatenate([each.bars.ts[each.config.start :] for each in cells]))
     whole = np.zeros(len(axis), dtype=_STORED)
     whole[np.searchsorted(axis, active.ts)] = active.returns
     return ActiveRecord(intervals=_intervals(cells), sample=sharpe_sample(active.returns), returns=whole.tobytes())
+
+
+def _returns(cells: Sequence[BenchCell], reports: Sequence[RunReport]) -> list[RunReturns]:
+    return [
+        run_returns(report, each.bars, each.config, first=each.config.start)
+        for each, report in zip(cells, reports, strict=True)
+    ]
 
 
 def _intervals(cells: Sequence[BenchCell]) -> tuple[BarInterval, ...]:

@@ -11,8 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evolution.afterwards import ValidationReport, validation_report
 from evolution.llm.spending import Spending, spending_lines
-from evolution.niches import niche_of
+from evolution.niches import are_alike
 from evolution.pool.admission import CHECKS
 from evolution.run import RunStatus
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
@@ -31,6 +32,9 @@ CUT_SHORT = "cut short"
 
 _BEST = 5
 _OPERATORS = 6
+_GENERATIONS = 10
+# What is told of a step fits a narrow terminal, with its indent.
+_NARROW = 78
 # A line of a report is read at a glance; what is longer is cut, and the whole is in the store.
 _LONGEST = 160
 
@@ -73,11 +77,20 @@ class RunSummary:
     """What was not evaluated again."""
     operators: tuple[OperatorCount, ...] = ()
     """The most useful ones first."""
+    validation: ValidationReport | None = None
+    """What admission's reads came to; None when it read nobody."""
     lineage: tuple[Trial, ...] = ()
     """From a starter to the candidate with the highest seed score."""
 
 
-def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: bool = False) -> RunSummary:
+def run_summary(
+    ledger: TrialLedger,
+    pool: Pool,
+    run_id: str,
+    *,
+    is_cut_short: bool = False,
+    trials: Sequence[Trial] | None = None,
+) -> RunSummary:
     """Gather what is stored about a run.
 
     Args:
@@ -85,13 +98,14 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         pool: of the same store.
         run_id: its id, or the beginning of it.
         is_cut_short: what the caller knows of the run's process; the store does not.
+        trials: all of the run, where the caller has read them already.
 
     Raises:
         UnknownIdError: There is no such run.
     """
     record = ledger.run(run_id)
     refusals = pool.refusals(record.id)
-    trials = ledger.trials(record.id)
+    trials = ledger.trials(record.id) if trials is None else trials
     best = best_trials(trials)
     return RunSummary(
         record=record,
@@ -103,6 +117,7 @@ def run_summary(ledger: TrialLedger, pool: Pool, run_id: str, *, is_cut_short: b
         findings=ledger.frequent_findings(record.id),
         generations=ledger.generations(record.id),
         refusals=refusals_by_check(refusals),
+        validation=validation_report(pool.validation_reads(record.id)),
         refused=len({refusal.candidate_id for refusal in refusals}),
         entries=pool.list(run_id=record.id),
         known=_known(pool, record, trials),
@@ -142,13 +157,14 @@ def refusals_by_check(refusals: Sequence[Refusal]) -> tuple[CheckRefusals, ...]:
         CheckRefusals(
             check=name,
             candidates=counts[name],
-            nearest=min((each for each in refusals if each.check == name), key=_distance),
+            nearest=min((each for each in refusals if each.check == name), key=refusal_distance),
         )
         for name in names
     )
 
 
-def _distance(refusal: Refusal) -> tuple[bool, float, str]:
+def refusal_distance(refusal: Refusal) -> tuple[bool, float, str]:
+    """Sorts refusals by how near their figure came to the limit; undefined figures are farthest."""
     is_undefined = refusal.figure is None
     return is_undefined, abs((refusal.figure or 0.0) - refusal.limit), refusal.candidate_id
 
@@ -186,6 +202,8 @@ def verdict(summary: RunSummary) -> str:
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     if scored:
         return f"nothing was good enough: {_shortfall(summary)}, of {scored} that were scored"
+    if not summary.funnel.total:
+        return "not one candidate was tried"
     return f"nothing was good enough: none of {summary.funnel.total} candidates got a score that keeps to the limits"
 
 
@@ -204,13 +222,13 @@ def _lines(
 ) -> list[str]:
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
-        ("Search", _search(summary)),
+        ("Search", [*search_lines(summary), *_arm_lines(summary)]),
         ("Funnel", _funnel(summary.funnel)),
-        ("Best by seed score on train", _best_lines(summary.best)),
+        (_best_title(summary.best), _best_lines(summary.best)),
         ("How the best one came about", [_step(trial) for trial in summary.lineage]),
         ("Operators that made better children", [_operator(each) for each in summary.operators if each.better]),
         ("Most frequent findings", [_finding(finding) for finding in summary.findings]),
-        ("Generations", [_generation(generation) for generation in summary.generations]),
+        ("Front on train, generation by generation", _generations(summary)),
         ("Refused at admission, check by check", [_refusals(each) for each in summary.refusals]),
         ("New pool entries", [_entry(entry) for entry in summary.entries]),
         ("Models", spending_lines(summary.spending)),
@@ -253,22 +271,33 @@ def resume_command(run_id: str) -> str:
     return f"trigate evolve --resume {run_id}"
 
 
-def _search(summary: RunSummary) -> list[str]:
-    story, memory = summary.record.story, summary.memory
-    lines = []
+def ending_lines(summary: RunSummary) -> list[str]:
+    """What stopped the search, in one line; none where nobody wrote it down."""
+    story = summary.record.story
     if "stop" in story:
-        lines.append(f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}")
-    elif "end" in story:
-        lines.append(f"ended: {story['end']}")
-    lines.append(
-        f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
-        f"{memory.recalled} results recalled from earlier nights"
-    )
+        return [f"stopped before generation {story['stop']['generation']}: {story['stop']['reason']}"]
+    return [f"ended: {story['end']}"] if "end" in story else []
+
+
+def search_lines(summary: RunSummary) -> list[str]:
+    """What ended the search, what memory spared it, and what else it wrote down on the way."""
+    story, memory = summary.record.story, summary.memory
+    lines = [
+        *ending_lines(summary),
+        (
+            f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
+            f"{memory.recalled} results recalled from earlier nights"
+        ),
+    ]
     if story.get("restarts"):
         lines.append(f"{story['restarts']} times the weakest island started anew")
     if "heritage" in story:
         lines.append(str(story["heritage"]))
-    return lines + [_arm(name, arm) for name, arm in story.get("arms", {}).items()]
+    return lines
+
+
+def _arm_lines(summary: RunSummary) -> list[str]:
+    return [_arm(name, arm) for name, arm in summary.record.story.get("arms", {}).items()]
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> str:
@@ -285,52 +314,87 @@ def _figure(value: float | None) -> str:
 
 def _step(trial: Trial) -> str:
     candidate, card = trial.candidate, trial.scorecard
-    score = "" if card is None or card.score is None else f", score {card.score:.3f}"
+    score = "" if card is None or card.score is None else f" {card.score:.3f}"
     change = f": {candidate.provenance.detail}" if candidate.provenance.detail else ""
-    return f"{candidate.id} {trial.outcome.value}{score}; {candidate.provenance.operator}{change}"
+    return _fitted(f"{candidate.id}{score} {trial.outcome.value}, {candidate.provenance.operator}{change}")
 
 
 def _operator(count: OperatorCount) -> str:
-    return f"{count.operator}: {count.better} of {count.children} children better than their parents, {count.scored} scored"
+    return f"{count.operator}: {count.better} of {count.children} better than their parents, {count.scored} scored"
 
 
 def _funnel(funnel: Funnel) -> list[str]:
-    gates = ", ".join(f"gate {gate}: {count}" for gate, count in sorted(funnel.rejected_by_gate.items()))
-    lines = [f"{funnel.total} candidates"]
-    for outcome in TrialOutcome:
-        detail = f" ({gates})" if outcome is TrialOutcome.REJECTED else ""
-        lines.append(f"{funnel.outcomes[outcome]} {outcome.value}{detail}")
-    return lines
+    """Where candidates ended, the best ends first; what did not happen is not said."""
+    gates = ", ".join(f"gate {gate}: {count}" for gate, count in sorted(funnel.rejected_by_gate.items()) if count)
+    ends = [
+        f"{funnel.outcomes[outcome]} {outcome.value}" + (f" ({gates})" if outcome is TrialOutcome.REJECTED else "")
+        for outcome in reversed(TrialOutcome)
+        if funnel.outcomes[outcome]
+    ]
+    return [f"{funnel.total} candidates" + (f": {', '.join(ends)}" if ends else "")]
+
+
+def _best_title(best: Sequence[Trial]) -> str:
+    marks = {trial.scorecard.benchmark_score for trial in best if trial.scorecard is not None}
+    mark = marks.pop() if len(marks) == 1 else None
+    return "Best by seed score on train" + ("" if mark is None else f" (buy and hold: {mark:.3f})")
 
 
 def _best_lines(best: Sequence[Trial]) -> list[str]:
     """Near-copies are named as such: only the best of them is ever put before admission."""
-    first: dict[str, str] = {}
     lines = []
+    originals: list[Trial] = []
     for trial in best:
-        card, identity = trial.scorecard, trial.candidate.id
-        original = first.setdefault(niche_of(card), identity) if card is not None and card.cells else identity
-        lines.append(_best(trial) + (f"; trades like {original}" if original != identity else ""))
+        original = next((other for other in originals if are_alike(trial.rhythm, other.rhythm)), None)
+        if original is None:
+            originals.append(trial)
+        by = (
+            f"by {trial.candidate.provenance.operator.removeprefix('offline/')}"
+            if original is None
+            else f"earns like {original.candidate.id}"
+        )
+        lines.append(f"{_best(trial)}, {by}")
     return lines
 
 
 def _best(trial: Trial) -> str:
-    card, candidate = trial.scorecard, trial.candidate
+    card = trial.scorecard
     assert card is not None and card.score is not None  # noqa: PT018 - best_trials chose it for its score
-    against = "" if card.benchmark_score is None else f" (buy and hold {card.benchmark_score:.3f})"
-    return (
-        f"{candidate.id}: score {card.score:.3f}{against}, {card.trades} round trips, drawdown {card.max_drawdown:.1%}, "
-        f"by {candidate.provenance.operator}"
-    )
+    return f"{trial.candidate.id}: score {card.score:.3f}, {card.trades} round trips, drawdown {card.max_drawdown:.1%}"
 
 
 def _finding(finding: FindingCount) -> str:
     return f"{finding.candidates} x gate {finding.gate} {finding.rule}: {finding.message}"
 
 
+def _generations(summary: RunSummary) -> list[str]:
+    """The generations that moved the front most, the first and the last; then what little of it was seen on validation."""
+    all_of_them = summary.generations
+    volumes = [0.0, *(each.hypervolume or 0.0 for each in all_of_them)]
+    gains = {
+        each.generation: after - before for each, before, after in zip(all_of_them, volumes, volumes[1:], strict=False)
+    }
+    ends = {each.generation for each in (*all_of_them[:1], *all_of_them[-1:])}
+    ranked = sorted(gains, key=lambda number: (number not in ends, -gains[number], number))
+    shown = set(ranked[:_GENERATIONS])
+    lines = [_generation(each) for each in all_of_them if each.generation in shown]
+    if len(shown) < len(gains):
+        lines.append(
+            f"the other {len(gains) - len(shown)} moved the front by at most {max(gains[each] for each in ranked[_GENERATIONS:]):.4f}"
+        )
+    if summary.validation is not None:
+        count = summary.validation.reads
+        sources = "source" if count == 1 else "sources"
+        lines.append(
+            f"validation: hypervolume {summary.validation.volume:.4f} of the {count} {sources} that were read there"
+        )
+    return lines
+
+
 def _generation(generation: GenerationSummary) -> str:
     volume = "none" if generation.hypervolume is None else f"{generation.hypervolume:.4f}"
-    counts = ", ".join(f"{count} {name}" for name, count in generation.counts.items() if count)
+    ends = [(outcome.value, generation.counts.get(outcome.value, 0)) for outcome in reversed(TrialOutcome)]
+    counts = ", ".join(f"{count} {name}" for name, count in ends if count)
     return f"generation {generation.generation}: hypervolume {volume}; {counts or 'no trials'}"
 
 
@@ -342,6 +406,10 @@ def _refusals(refusals: CheckRefusals) -> str:
 def _entry(entry: PoolEntry) -> str:
     blind = "" if not entry.models else f", not blind (models in its ancestry: {', '.join(entry.models)})"
     return f"{entry.id}: {entry.candidate_id}, score {entry.score:.3f}, source {entry.source.sha256[:12]}{blind}"
+
+
+def _fitted(line: str) -> str:
+    return line if len(line) <= _NARROW else f"{line[: _NARROW - 3]}..."
 
 
 # Escaping
@@ -362,7 +430,8 @@ def escape_text(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$-])")
+# Addresses too: some renderers make links of bare ones.
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~>&<$@-]|:(?=//)|(?<=www)\.)")
 
 
 def escape_markdown(text: str) -> str:
@@ -372,4 +441,19 @@ def escape_markdown(text: str) -> str:
     &lt;b\>\[x\]\(y\)&lt;/b\>
     """
     escaped = _MARKDOWN.sub(r"\\\1", escape_text(text))
+    return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")
+
+
+# Emphasis, code, links, images, HTML, addresses, and what begins a heading, a quotation or a list. Brackets in words and dashes in
+# names act nowhere, and some pages show a table's cells as they are: there an escape would be all that is seen of it.
+_ACTIVE = re.compile(r"([\\`*\[\]~&<$@]|(?<!\w)_|_(?!\w)|:(?=//)|(?<=www)\.|^[#>+|-]|(?<=^\d)[.)]|(?<=^\d\d)[.)])")
+
+
+def escape_cell(text: str) -> str:
+    r"""One line that Markdown shows as it is, with no more escapes than that takes.
+
+    >>> print(escape_cell("offline/param_jitter (limit 30.00%) ![x](http://y)"))
+    offline/param_jitter (limit 30.00%) !\[x\](http\://y)
+    """
+    escaped = _ACTIVE.sub(r"\\\1", " ".join(escape_text(text).split()))
     return escaped.replace(r"\&", "&amp;").replace(r"\<", "&lt;")

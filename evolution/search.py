@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from evolution.archive import Archive
 from evolution.candidate import candidate_id, derived_seed
+from evolution.families import Families
 from evolution.islands import pass_on, places_of
-from evolution.niches import niche_of
 from evolution.selection import Boxes, Entrant, hypervolume, pareto_front, select, tournament
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class ProposalKind(StrEnum):
     """Take the starter with the proposal's index as it is."""
     OFFLINE_MUTATE = "offline/mutate"
     OFFLINE_CROSSOVER = "offline/crossover"
+    OFFLINE_TUNE = "offline/tune"
+    """Move the numbers of the parent to where those of its relatives say that they are better."""
     LLM_MUTATE = "llm/mutate"
     LLM_CROSSOVER = "llm/crossover"
 
@@ -73,6 +75,8 @@ class SearchPlan:
     """Generations between two migrations from island to island."""
     archive_rate: float = 0.0
     """Chance that a place takes a parent from the archive of ways of trading instead of from the survivors (0..1)."""
+    tune_rate: float = 0.0
+    """Chance that a place of a mutation goes to one step of constant optimisation (0..1)."""
     patience: int | None = None
     """Generations in a row without a larger hypervolume on train after which the search ends; None never ends it."""
     is_control: bool = False
@@ -87,6 +91,7 @@ class SearchPlan:
             "islands": (1 <= self.islands <= self.population // 4, "at least 1, with 4 places on each"),
             "migrate_every": (self.migrate_every >= 1, "at least 1"),
             "archive_rate": (0 <= self.archive_rate <= 1, "between 0 and 1"),
+            "tune_rate": (0 <= self.tune_rate <= 1, "between 0 and 1"),
             "patience": (self.patience is None or self.patience >= 1, "at least 1, or None"),
         }
         for name, (is_allowed, rule) in allowed.items():
@@ -108,6 +113,8 @@ class Proposal:
     """Candidate ids of this run, better ranked first; empty for seeds."""
     seed: int
     """For the operator's own random generator; 63 bits, so that it fits any database."""
+    relatives: tuple[str, ...] = ()
+    """Candidate ids with objectives whose form is that of the parent, itself included, oldest first; for ``OFFLINE_TUNE`` only."""
 
 
 class SearchEnd(Enum):
@@ -166,6 +173,7 @@ class Search:
         self._told = _Told(islands=((),) * plan.islands)
         self._places = places_of(plan.population, plan.islands)
         self._entrants: dict[str, Entrant] = {}
+        self._families = Families()
         self._is_stopped = False
         self._generation = 0
         self._proposals = self._first_generation(min(starters, plan.population))
@@ -277,6 +285,7 @@ class Search:
         ran = tuple(trial for trial in trials if trial.scorecard is not None)
         ranked = tuple(trial for trial in ran if trial.scorecard is not None and trial.scorecard.objectives is not None)
         self._entrants |= {trial.candidate.id: as_entrant(trial) for trial in ranked}
+        self._families.take_in(trials)
         count = self._plan.islands
         islands = tuple(
             self._selected((*members, *(trial for trial in ranked if trial.candidate.index % count == island)), places)
@@ -346,7 +355,7 @@ class Search:
         )
 
     def _entrants_of(self, trials: Iterable[Trial]) -> list[Entrant]:
-        """Made once per trial: a niche is a digest of all its cells."""
+        """Made once per trial."""
         return [self._entrants[trial.candidate.id] for trial in trials]
 
     def _first_generation(self, starters: int) -> tuple[Proposal, ...]:
@@ -382,10 +391,19 @@ class Search:
             # What comes from the archive and is no survivor stands behind all that are.
             behind = len(rank)
             parents = sorted((first, second), key=lambda each: rank.get(each, behind)) if is_crossover else [first]
-            proposals.append(
-                self._proposal(index, _kind(is_crossover=is_crossover, uses_model=uses_model), tuple(parents))
-            )
+            kind = _kind(is_crossover=is_crossover, uses_model=uses_model)
+            relatives = self._relatives(first, rng) if kind is ProposalKind.OFFLINE_MUTATE else ()
+            if relatives:
+                kind = ProposalKind.OFFLINE_TUNE
+            proposals.append(self._proposal(index, kind, tuple(parents), relatives))
         return tuple(proposals)
+
+    def _relatives(self, parent: str, rng: random.Random) -> tuple[str, ...]:
+        """Whom a parent's numbers are to be compared with; nobody when the place goes to another operator."""
+        rate = self._plan.tune_rate
+        if self._plan.is_control or not rate or rng.random() >= rate:
+            return ()
+        return self._families.relatives(parent)
 
     def _breeding_stock(self, island: int) -> tuple[Trial, ...]:
         """Who is bred from on an island, best first. Only what ran; a rejected, killed or failed candidate never is."""
@@ -398,7 +416,9 @@ class Search:
             return [rng.choice(stock).candidate.id for _ in range(count)]
         return tournament(self._entrants_of(stock), count, rng, boxes=self._plan.boxes)
 
-    def _proposal(self, index: int, kind: ProposalKind, parents: tuple[str, ...]) -> Proposal:
+    def _proposal(
+        self, index: int, kind: ProposalKind, parents: tuple[str, ...], relatives: tuple[str, ...] = ()
+    ) -> Proposal:
         return Proposal(
             id=candidate_id(self._generation, index),
             run_id=self._run_id,
@@ -407,6 +427,7 @@ class Search:
             kind=kind,
             parents=parents,
             seed=derived_seed(self._seed, self._generation, index),
+            relatives=relatives,
         )
 
 
@@ -424,7 +445,7 @@ def as_entrant(trial: Trial) -> Entrant:
         objectives=card.objectives,
         violation=card.violation,
         behaviour=trial.behaviour,
-        niche=niche_of(card),
+        rhythm=trial.rhythm,
     )
 
 

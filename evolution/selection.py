@@ -22,6 +22,7 @@ import numpy as np
 from deap import base
 from deap.tools import emo
 
+from evolution.niches import alike
 from fitness.card import Objectives
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class Entrant:
     """0 is feasible; larger is worse."""
     behaviour: str | None = None
     """Digest of everything it ordered; of several entrants with the same digest only the first id counts."""
-    niche: str | None = None
-    """Label of its near-copies; at most ``NICHE_PLACES`` entrants with the same label survive. None has no near-copies."""
+    rhythm: bytes | None = None
+    """When it earned and lost (``evolution.niches``); at most ``NICHE_PLACES`` of those that are all alike survive."""
 
     def __post_init__(self) -> None:
         values = (self.objectives.sharpe, self.objectives.calmar, self.objectives.turnover)
@@ -328,14 +329,13 @@ def _peeled(dominates: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _thin_niches(individuals: list[_Individual]) -> list[_Individual]:
-    """The best ``NICHE_PLACES`` of each niche, in order of id."""
-    taken: dict[str, int] = {}
+    """In order of rank, whoever has fewer than ``NICHE_PLACES`` near-copies among those kept before it; in order of id."""
+    ranked = [each.individual for each in _rank(individuals)]
+    near = alike([each.entrant.rhythm for each in ranked])
+    copies = np.zeros(len(ranked), dtype=np.int64)
     kept = []
-    for individual, _ in _rank(individuals):
-        niche = individual.entrant.niche
-        if niche is not None:
-            taken[niche] = taken.get(niche, 0) + 1
-            if taken[niche] > NICHE_PLACES:
-                continue
-        kept.append(individual)
+    for place, individual in enumerate(ranked):
+        if copies[place] < NICHE_PLACES:
+            copies += near[place]
+            kept.append(individual)
     return sorted(kept, key=lambda individual: individual.entrant.id)

@@ -147,6 +147,7 @@ class TrialRow(SQLModel, table=True):
     score: float | None = None
     behaviour: str | None = None
     probe: str | None = None
+    rhythm: bytes | None = Field(default=None, sa_type=LargeBinary)
     recalled: str | None = None
     cpu_s: float
     wall_s: float

@@ -51,6 +51,8 @@ class Trial:
     """Digest of the order logs over all cells; equal digests mean equal behaviour."""
     probe: str | None = None
     """Digest of the order logs of the first fold; None when it did not come to its end, and for trials of earlier versions."""
+    rhythm: bytes | None = None
+    """When it earned and lost on train (``evolution.niches``); only for VETOED and SCORED, None on trials of earlier versions."""
     recalled: str | None = None
     """``run/candidate`` of an earlier night that this result is taken from; None when it was found out here."""
     cpu_s: float = 0.0

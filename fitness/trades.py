@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from runtime.model import Side
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -51,6 +53,8 @@ class TradeDigest:
     """Round trips by exit reason."""
     worst: TradeGlimpse
     """The one with the lowest ``net_return``."""
+    short_share: float | None = None
+    """Of the bars held in round trips, the share held short (0..1); None in digests of earlier versions."""
 
 
 def trade_digest(trades: Sequence[Trade]) -> TradeDigest | None:
@@ -60,6 +64,8 @@ def trade_digest(trades: Sequence[Trade]) -> TradeDigest | None:
     glimpses = [_glimpse(trade) for trade in trades]
     wins = [each.net_return for each in glimpses if each.net_return > 0]
     losses = [each.net_return for each in glimpses if each.net_return <= 0]
+    held = [trade.exit_row - trade.entry_row for trade in trades]
+    short = sum(bars for trade, bars in zip(trades, held, strict=True) if trade.side is Side.SELL)
     gross = sum(max(0.0, trade.pnl + trade.fees) for trade in trades)
     return TradeDigest(
         count=len(glimpses),
@@ -70,6 +76,7 @@ def trade_digest(trades: Sequence[Trade]) -> TradeDigest | None:
         fee_share=sum(trade.fees for trade in trades) / gross if gross > 0 else None,
         exits=dict(sorted(Counter(each.exit_reason for each in glimpses).items())),
         worst=min(glimpses, key=lambda each: each.net_return),
+        short_share=short / sum(held) if sum(held) else 0.0,
     )
 
 

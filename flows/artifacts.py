@@ -12,10 +12,10 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from flows.output import plain
+from evolution.report import escape_cell, escape_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evolution.trial import Trial
 
@@ -44,10 +44,21 @@ def show_progress(artifact: UUID, share: float) -> None:
     update_progress_artifact(artifact_id=artifact, progress=round(100 * share, 1))
 
 
-def publish_summary(markdown: str) -> None:
-    """The report of a finished run."""
+def publish_summary(markdown: str, *, run_id: str, generations: Mapping[str, str]) -> None:
+    """The report of a finished run, with the way to its generations and to its page.
+
+    Args:
+        markdown: the report.
+        run_id: of the run.
+        generations: ids of the flow runs, by the names that people see.
+    """
+    # Relative, since nobody here knows under which address a person looks at the UI.
+    links = [f"- [{escape_markdown(name)}](/runs/flow-run/{identity})" for name, identity in generations.items()]
+    way_on = [f"\n## See also\n\n- its page, with curves and code: `trigate report {run_id} --open`", *links]
     create_markdown_artifact(
-        markdown=markdown, key="run-report", description="What the night found, and what it refused."
+        markdown=markdown + "\n".join(way_on) + "\n",
+        key="run-report",
+        description="What the night found, and what it refused.",
     )
 
 
@@ -73,8 +84,9 @@ def _row(place: int, trial: Trial) -> dict[str, Any]:
         "drawdown": _rounded(card.max_drawdown if card else None),
         "beats buy and hold": card.beats_buy_and_hold if card else None,
         "gate": trial.gate,
-        "reason": plain(trial.reason),
-        "operator": plain(trial.candidate.provenance.operator),
+        # The UI reads cells as Markdown, and would fetch an image that a candidate names.
+        "reason": escape_cell(trial.reason),
+        "operator": escape_cell(trial.candidate.provenance.operator),
         "parents": " ".join(trial.candidate.provenance.parents),
     }
 

@@ -12,6 +12,7 @@ from flows.commands.check import check
 from flows.commands.data import app as data
 from flows.commands.doctor import doctor
 from flows.commands.evolve import evolve
+from flows.commands.paper import app as paper
 from flows.commands.people import app as people
 from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
@@ -39,6 +40,7 @@ app.command("backtest")(backtest)
 app.add_typer(runs, name="runs")
 app.command("report")(report)
 app.add_typer(pool, name="pool")
+app.add_typer(paper, name="paper")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
 app.add_typer(store, name="store")

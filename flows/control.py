@@ -2,6 +2,8 @@
 
 Evolution has to be better than luck with as many tries. The control is a run of its own in the store; its candidates count among the
 trials that a Sharpe ratio is deflated by, and never come to admission.
+
+Offline operators only: with a model, both arms would have to ask it equally often, and pay for it twice.
 """
 
 from __future__ import annotations

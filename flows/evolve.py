@@ -14,19 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 from prefect import flow
 from prefect.events import emit_event
+from prefect.runtime import flow_run
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from evolution.pool import AlreadyIn, Entered, NotAdmitted
 from evolution.report import render_markdown, verdict
+from evolution.run import RunStatus
 from evolution.trial import TrialOutcome
-from flows import artifacts, opening, stopping
+from flows import artifacts, morning, opening, stopping
 from flows.admission import admit_finalists
 from flows.clock import now
 from flows.control import run_control
 from flows.forms import ONE_NIGHT, NightForm
 from flows.night import NIGHTS, NightOutage
-from flows.problems import UsageProblem
+from flows.problems import Problem, UsageProblem
 from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
@@ -63,7 +65,8 @@ def generation(run_id: str, number: int) -> State[str]:
     _emit(
         "generation", run_id, generation=number, best_score=night.best_score(), front=len(night.search.front), **counts
     )
-    return Completed(name="Selected", message=", ".join(f"{count} {name}" for name, count in counts.items()))
+    words = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return Completed(name="Selected", message=words, data=str(flow_run.id))
 
 
 @flow(name="evolve", flow_run_name="evolve {night.data}", persist_result=False)
@@ -76,12 +79,16 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
     """
     with _joined(night, run) as opened:
         progress = artifacts.open_progress(opened.run_id)
+        generations: dict[str, str] = {}
         while opened.search.end is None and opened.stop_reason() is None:
             # One runner per generation; workers differ from machine to machine, results do not.
             runner: Any = ThreadPoolTaskRunner(
                 max_workers=opened.settings.worker_count()
             )  # its generic is not spelled out upstream
-            generation.with_options(task_runner=runner)(opened.run_id, opened.search.generation)
+            number = opened.search.generation
+            # What a flow answers with is the data of the state that it returns.
+            answer = generation.with_options(task_runner=runner)(opened.run_id, number)
+            generations[f"generation g{number:03d}"] = str(answer)
             artifacts.show_progress(progress, opened.search.generation / opened.order.generations)
             stopping.obey()
         opened.conclude()
@@ -93,8 +100,23 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
             run_control(opened)
         summary = opened.summary()
         _emit("finished", opened.run_id, verdict=verdict(summary), entries=[entry.id for entry in summary.entries])
-        artifacts.publish_summary(render_markdown(summary))
-        return opened.run_id
+        # The store says so when this process lets go of the run; nothing but a drawing is left to do until then.
+        ended = replace(summary, record=replace(summary.record, status=RunStatus.FINISHED, finished=now()))
+        artifacts.publish_summary(render_markdown(ended), run_id=opened.run_id, generations=generations)
+        _keep_curves(opened)
+    if run is None:
+        # A run from the command line gets its page there, when its end is stored; here nobody else would write it.
+        with contextlib.suppress(Problem):
+            morning.write_report(opened.ledger, opened.pool, home_folder(), opened.run_id)
+    return opened.run_id
+
+
+def _keep_curves(night: Night) -> None:
+    """For the run's page, while the cage is open."""
+    try:
+        morning.keep_curves(night, home_folder())
+    except Exception as error:  # noqa: BLE001 - all is tried, admitted and stored: a drawing must not make a finished night a failed one
+        night.watch.say(f"report: its curves could not be made ({type(error).__name__}); trigate report tries again")
 
 
 @contextmanager

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from evolution.breed import Barren, breed_offline, plant
+from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.candidate import Candidate
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, recalled_trial, run_trial
 from evolution.heritage import compare
 from evolution.llm.breeder import Outage
 from evolution.llm.fallback import FALLBACK
-from evolution.niches import niche_of
+from evolution.niches import are_alike
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal
 from evolution.report import run_summary
@@ -23,6 +23,7 @@ from evolution.resume import summary_of, take_up
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome
+from flows.settings import ARCHIVE_RATE, TUNE_RATE
 from gates import check
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ class Order:
     replay: str | None = None
     """Id of the run to run once more from what it has stored, with no network; None asks the models."""
     islands: int = 1
-    archive_rate: float = 0.0
+    archive_rate: float = ARCHIVE_RATE
+    tune_rate: float = TUNE_RATE
     patience: int | None = None
     """Generations without a larger hypervolume after which the search ends; None never ends it."""
     candidates: int | None = None
@@ -319,13 +321,17 @@ class Night:
 
         Near-copies would spend several reads, and several places of the pool, on one idea.
         """
-        chosen: dict[str, Trial] = {}
+        chosen: list[Trial] = []
         ranked = sorted(self.trials.values(), key=lambda trial: (-_score(trial), trial.candidate.id))
         for trial in ranked:
             card = trial.scorecard
-            if trial.outcome is TrialOutcome.SCORED and card is not None and card.beats_buy_and_hold:
-                chosen.setdefault(niche_of(card), trial)
-        return tuple(chosen.values())[: self.settings.search.admissions]
+            if len(chosen) == self.settings.search.admissions:
+                break
+            if trial.outcome is not TrialOutcome.SCORED or card is None or not card.beats_buy_and_hold:
+                continue
+            if not any(are_alike(trial.rhythm, other.rhythm) for other in chosen):
+                chosen.append(trial)
+        return tuple(chosen)
 
     def summary(self) -> RunSummary:
         """What a report of the run says."""
@@ -342,7 +348,8 @@ class Night:
     def _make_offline(self, proposal: Proposal, known: set[str]) -> Candidate | Barren:
         if not proposal.parents:
             return plant(proposal, self.starters, known)
-        return breed_offline(proposal, [self._source(parent) for parent in proposal.parents], known)
+        parents = [self._source(parent) for parent in proposal.parents]
+        return breed_offline(proposal, parents, known, relatives_of(proposal, self.trials))
 
     def _make_by_model(self, proposal: Proposal, rehearsal: Rehearsal) -> Candidate | Barren:
         assert self.models is not None  # only such proposals are left open by ``breed``
@@ -379,6 +386,7 @@ class Night:
 
     def _keep(self, trial: Trial) -> Trial:
         self.ledger.add_trials([trial])
+        trial = replace(trial, record=None)  # it is stored, and a night of many bars would hold all of them
         self.trials[trial.candidate.id] = trial
         self.watch.trial_ended(trial)
         return trial

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 _NARROWEST = 60
 """Columns of a terminal below which a table would be a heap of fragments."""
 
+ORIGINS = {
+    "real": "real bars",
+    "synthetic": "synthetic bars",
+    "file": "bars from a file",
+    "feed": "bars from a feed",
+}
+"""Where a data set's bars come from, in words, by its label."""
+
 
 def print_json(document: Any) -> None:
     """Print ``document`` as the only thing on stdout. NaN and infinity are our bug, never output."""

@@ -17,12 +17,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
 from flows.feeds import FeedSection
+from flows.hooks import PlanHooks
 from flows.problems import EnvironmentProblem, UsageProblem
 from flows.wording import sentence
 from runtime.cage.outcome import CageLimits
 from runtime.kernel.report import Costs, RunConfig
+from runtime.paper.limits import RiskLimits
+from runtime.paper.permissions import Permissions
 
 CONFIG_NAME = "trigate.toml"
+
+
+# What a search does unless it is told otherwise, whoever starts it.
+ARCHIVE_RATE = 0.2
+TUNE_RATE = 0.3
 
 
 class _Section(BaseModel):
@@ -42,8 +50,10 @@ class SearchSection(_Section):
     """Share of children that a model writes when a profile is chosen; the rest comes from the offline operators."""
     islands: Annotated[int, Field(ge=1, le=64)] = 1
     """Parts of the population that are selected apart, with 4 places each at least."""
-    archive_rate: Annotated[float, Field(ge=0, le=1)] = 0.2
+    archive_rate: Annotated[float, Field(ge=0, le=1)] = ARCHIVE_RATE
     """Share of places that take a parent from the archive of ways of trading."""
+    tune_rate: Annotated[float, Field(ge=0, le=1)] = TUNE_RATE
+    """Share of mutations that move several numbers at once, to where relatives did well or nobody has been."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""
     candidates: Annotated[int, Field(ge=4)] | None = None
@@ -84,6 +94,23 @@ class ModelSection(_Section):
     """Share of a model's mutations that it writes without a parent: the search's only way to what no starter has."""
 
 
+class PaperSection(_Section):
+    """``[paper]``: paper trading. Guards are on unless a person starts a run without them, by name."""
+
+    runs_per_account: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """Runs of one person at a time."""
+    max_notional: Annotated[float, Field(gt=0, le=1e12)] = 1_000_000.0
+    """Signed into each deployment: most that one order may be worth, whatever the guards say."""
+    deployment_days: Annotated[int, Field(ge=1, le=3_650)] = 90
+    """How long a signed deployment is good for."""
+    guards: RiskLimits = RiskLimits()
+    """``[paper.guards]``."""
+    plans: Permissions = Permissions()
+    """``[paper.plans]``: what people and models may plan by hand."""
+    hooks: PlanHooks = PlanHooks()
+    """``[paper.hooks]``: commands around the steps of a plan made by hand."""
+
+
 class Settings(_Section):
     """Everything from ``trigate.toml``; unknown keys are refused."""
 
@@ -102,6 +129,7 @@ class Settings(_Section):
     models: ModelSection = ModelSection()
     budget: Budget = Budget()
     """Ceilings in tokens and money: ``[budget.call]``, ``candidate``, ``generation``, ``run`` and ``day``."""
+    paper: PaperSection = PaperSection()
     feeds: dict[str, FeedSection] = Field(default_factory=dict)
     """Where bars can be fetched from, by name: ``[feeds.NAME]``."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from gates.findings import Admitted, Rejected, Verdict
 from gates.rules import finding
-from gates.scan import judge_contract, scan
+from gates.scan import judge_contract, scanned_once
 from gates.wire import PASSED, CellJob, Job, Result, WireError, decode_result, encode_bars, encode_job
 from runtime.cage import Cage, CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import ReportError, RunConfig, RunReport, decode_report
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 ENTRY = "gates.inside:run"
 
-# A source is looked at several times: for its model, for its score, for look-ahead, and under each stress at admission.
-_TEXTS_REMEMBERED = 256
+# A source is looked at several times: by whoever made it, for its score, for look-ahead, and under each stress at admission. A
+# generation is made before the first of it is tried, so there is room for a large one; a verdict is mostly the name of a class.
+_TEXTS_REMEMBERED = 4096
 # Gates two and three.
 _GATES_INSIDE = 2
 
@@ -37,6 +38,8 @@ _GATES_INSIDE = 2
 _bars_of: WeakKeyDictionary[Cage, Mapping[str, Bars]] = WeakKeyDictionary()
 # The same as records, made on first use: a run that is done again needs them, and they cost more than it does.
 _rows_of: WeakKeyDictionary[Cage, dict[str, list[Bar]]] = WeakKeyDictionary()
+# And cut to cells, since every candidate meets the same few.
+_runs_of: WeakKeyDictionary[Cage, dict[tuple[CellJob, RunConfig], _Run]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,7 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
 @lru_cache(maxsize=_TEXTS_REMEMBERED)
 def judge_text(source: StrategySource) -> str | Rejected:
     """Gate one and the text part of gate three; the name of the strategy class when they let the source pass."""
-    scanned = scan(source)
+    scanned = scanned_once(source)
     if isinstance(scanned, Rejected):
         return scanned
     return judge_contract(scanned) or scanned.class_name
@@ -150,6 +153,13 @@ class _Run(NamedTuple):
 
 
 def _run_of(cage: Cage, cell: CellJob, config: RunConfig) -> _Run:
+    cut = _runs_of.setdefault(cage, {})
+    if (cell, config) not in cut:
+        cut[cell, config] = _cut(cage, cell, config)
+    return cut[cell, config]
+
+
+def _cut(cage: Cage, cell: CellJob, config: RunConfig) -> _Run:
     bars, known = bars_in(cage)[cell.key], _rows_of.setdefault(cage, {})
     if cell.key not in known:
         known[cell.key] = bars.rows()
@@ -183,8 +193,7 @@ def _ask(
     while the child makes the next one.
     """
     passed, reports = 0, list[RunReport]()
-    with cage.converse_soon(limits) as talk:
-        talk.send(encode_job(job))
+    with cage.converse_soon(encode_job(job), limits) as talk:
         if _has_idle_processor():
             cage.stand_by(limits)
         while isinstance(said := talk.receive(), bytes):

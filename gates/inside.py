@@ -82,7 +82,7 @@ def run(data: bytes) -> bytes:
 def converse(data: bytes, line: Line) -> bytes:
     """Do one job, with a word after each gate and each cell; or take a seat and do what the other end asks until it hangs up.
 
-    A job of no bytes means that the job comes over the line.
+    A job of no bytes means that the job comes over the line, later: this child was started ahead of it.
 
     Raises:
         RuntimeError: the run of a seated candidate changed what candidates share.

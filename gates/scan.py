@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,9 @@ _GRAMMAR = (3, 11)
 # CPython counts the depth of the tree that it builds in one place for all threads of a process, and where it changes threads in
 # between, ends in a SystemError ("recursion depth mismatch", gh-106905). Seen with two candidates at a time on 3.11.7.
 _ONE_AT_A_TIME = threading.Lock()
+
+# Whoever makes a text scans it, asks for its hash, and hands it to the door. Trees are large, so only the newest are kept.
+_TREES_REMEMBERED = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +82,12 @@ def scan(source: StrategySource) -> Scanned | Rejected:
         return _rejected(source, findings)
     found = strategy_classes(tree)
     return Scanned(source=source, tree=tree, class_name=found[0].name if len(found) == 1 else "")
+
+
+@lru_cache(maxsize=_TREES_REMEMBERED)
+def scanned_once(source: StrategySource) -> Scanned | Rejected:
+    """``scan``, remembered for the sources that were looked at last. Its tree is shared: copy before changing it."""
+    return scan(source)
 
 
 def reparse(source: StrategySource) -> ast.Module:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,3 +20,17 @@ def _nobodys_home(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("TRIGATE_HOME", str(tmp_path_factory.getbasetemp() / "unused-home"))
     for name in [each for each in os.environ if each.startswith("TRIGATE_DATABASE")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The module ``tests/browser.py``, where a browser is installed; tests/ is no package, so it is taken from its file, once."""
+    name = "trigate_tests_browser"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("browser.py"))
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    if sys.modules[name].find() is None:
+        pytest.skip("there is no Chromium on this machine")
+    return sys.modules[name]

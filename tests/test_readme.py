@@ -23,6 +23,7 @@ OUTPUT = re.search(r"<!-- output: trigate (.*?) -->\n```\n(.*?)^```$", README, r
 MASKS = (
     (r"state is kept in \S+", "state is kept in HOME"),
     (r"r-\d{8}-\d{3}", "RUN"),
+    (r"^report: \S+", "report: FILE"),
     (r"127\.0\.0\.1:\d+", "SERVER"),
     (r"\d+\.\d s$", "SECONDS"),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME"),

@@ -13,26 +13,18 @@ from typing import TYPE_CHECKING
 
 from evolution.operators.anatomy import clone, walk
 from evolution.operators.printing import UnprintableError, print_tree
-from gates.scan import Scanned, scan
+from gates.scan import Scanned, scanned_once
 
 if TYPE_CHECKING:
-    from gates.findings import Rejected
     from runtime.source import StrategySource
 
 CLASS_NAME = "Candidate"
 """What every strategy class is called in the normal form."""
 
-# A scan costs more than everything else that an operator does. Trees are large, so only the newest are kept; digests are small.
-_TREES_REMEMBERED = 16
+# A scan costs more than everything else that an operator does, and digests are small.
 _DIGESTS_REMEMBERED = 4_096
 
 _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
-
-
-@lru_cache(maxsize=_TREES_REMEMBERED)
-def scanned_once(source: StrategySource) -> Scanned | Rejected:
-    """``gates.scan.scan``, remembered for the sources that were looked at last. Its tree is shared: copy before changing it."""
-    return scan(source)
 
 
 @lru_cache(maxsize=_DIGESTS_REMEMBERED)
@@ -61,7 +53,7 @@ def canonical_text(source: StrategySource) -> str:
     Raises:
         ValueError: gate one refuses the source; nothing is unparsed before that gate.
     """
-    scanned = scan(source)
+    scanned = scanned_once(source)
     if isinstance(scanned, Scanned):
         try:
             return unparse(without_docstrings(scanned.tree))

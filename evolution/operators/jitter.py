@@ -53,7 +53,7 @@ class ConstantJitter:
 
     def vary(self, parents: Sequence[Anatomy], rng: random.Random) -> str | None:
         """See ``Operator``."""
-        sites = list(_constants(parents[0]))
+        sites = list(constants(parents[0]))
         if not sites:
             return None
         site = rng.choice(sites)
@@ -68,10 +68,14 @@ class ConstantJitter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Constant:
+class Constant:
+    """A number that is written into a strategy."""
+
     node: ast.Constant
     scale: Scale | None
+    """Of what it is compared with; None where that is not known."""
     place: str
+    """For people."""
 
 
 def stepped(value: float, rng: random.Random) -> float:
@@ -111,39 +115,40 @@ def _moved_zero(scale: Scale | None, rng: random.Random) -> float | None:
     return None if spread is None else tidy(rng.gauss(0.0, spread))
 
 
-def _constants(anatomy: Anatomy) -> Iterator[_Constant]:
+def constants(anatomy: Anatomy) -> Iterator[Constant]:
+    """Numbers that may be moved without a change of form, in source order; declared parameters left out."""
     for declaration in anatomy.declarations.values():
         for option, value in declaration.options.items():
             if isinstance(value, ast.Constant) and number(value) and "matype" not in option:
-                yield _Constant(value, None, f"{declaration.attribute}.{option}")
+                yield Constant(value, None, f"{declaration.attribute}.{option}")
     for method in anatomy.deciding_methods():
         yield from _compared(anatomy, method)
         yield from _factors(anatomy, method)
 
 
-def _compared(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[_Constant]:
+def _compared(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[Constant]:
     for comparison in comparisons(method, method):
         sides = (comparison.left, comparison.comparators[0])
         for side, other in (sides, sides[::-1]):
             constant = side.operand if isinstance(side, ast.UnaryOp) else side
             if isinstance(constant, ast.Constant) and number(constant) is not None:
-                yield _Constant(constant, scale_of(other, anatomy, method), f"threshold in {method.name}")
+                yield Constant(constant, scale_of(other, anatomy, method), f"threshold in {method.name}")
 
 
-def _factors(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[_Constant]:
+def _factors(anatomy: Anatomy, method: ast.FunctionDef) -> Iterator[Constant]:
     """Floats in products: whole numbers there tend to be counts, and sums tend to hold tiny safeguards."""
     ordered = {id(node) for call in orders(method) for node in walk(call)}
     for node in walk(method):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and id(node) not in ordered:
             for side in (node.left, node.right):
                 if isinstance(side, ast.Constant) and isinstance(side.value, float) and abs(side.value) > 1e-3:
-                    yield _Constant(side, None, f"factor in {method.name}")
+                    yield Constant(side, None, f"factor in {method.name}")
     if method.name == "on_bar":
         for statement in anatomy.body.body:
             yield from _class_constant(statement)
 
 
-def _class_constant(statement: ast.stmt) -> Iterator[_Constant]:
+def _class_constant(statement: ast.stmt) -> Iterator[Constant]:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=float() as value) as node) if value:
-            yield _Constant(node, None, name)
+            yield Constant(node, None, name)

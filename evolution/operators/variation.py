@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.operators.anatomy import clone, dissect, walk
-from evolution.operators.canonical import canonical_hash, hash_tree, scanned_once, without_docstrings
+from evolution.operators.canonical import canonical_hash, hash_tree, without_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
 from evolution.operators.jitter import ConstantJitter, ParameterJitter
@@ -15,7 +15,9 @@ from evolution.operators.orders import ExitEdit, SizeEdit
 from evolution.operators.printing import UnprintableError, print_tree
 from evolution.operators.prune import prune
 from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
-from gates.scan import Scanned, judge_contract
+from gates import Rejected
+from gates.admit import judge_text
+from gates.scan import Scanned, judge_contract, scanned_once
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
@@ -163,8 +165,8 @@ def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Va
     if detail is None or text is None:
         return None
     source = StrategySource.from_text(text)
-    scanned = scanned_once(source)
-    if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
+    # The door's own question, whose answer it remembers: nobody reads the text again when the child is tried.
+    if isinstance(judge_text(source), Rejected):
         return None
     known = frozenset().union(*(strain.hashes for strain in stock))
     if canonical_hash(source) in known:

@@ -12,7 +12,7 @@ from evolution.interval import BarInterval, intervals_of
 from evolution.pool.admission import Variants
 from evolution.pool.perturbation import neighbours_of
 from evolution.pool.proof import compare_runs
-from evolution.pool.segment import Measured, SegmentFigures, measure_run, prove_segment, run_segment
+from evolution.pool.segment import Measured, SegmentFigures, measure_run, read_validation, run_segment
 from fitness.stress import jitter_bars
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class CandidateBench:
         if known is not None:
             return known
         cells = self.dataset.validation_cells()
-        found = prove_segment(self.runner, candidate.source, self.dataset.bars, cells, self.config)
+        found = read_validation(self.runner, candidate.source, self.dataset.bars, cells, self.config)
         return self.reads.record(candidate, intervals, self.binding, found)
 
     def _fast(self) -> BenchRun:

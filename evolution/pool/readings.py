@@ -17,6 +17,7 @@ from evolution.interval import BarInterval
 from evolution.pool.admission import ReadPermit
 from evolution.pool.segment import Segment, SegmentFailure, SegmentFigures
 from evolution.tables import ValidationReadRow
+from fitness.card import Objectives
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class ValidationReads:
         with reading(self.engine) as session:
             earlier = _overlapping(session, candidate.source.sha256, intervals)
         return _segment(earlier[0].verdict) if earlier else None
+
+    def of_run(self, run_id: str) -> tuple[Segment, ...]:
+        """What the reads of a run found, in order; each once, however many symbols it covered."""
+        query = select(ValidationReadRow).where(col(ValidationReadRow.run_id) == run_id)
+        with reading(self.engine) as session:
+            rows = session.scalars(query.order_by(col(ValidationReadRow.number))).all()
+        return tuple(_segment(document) for document in {_read(row): row.verdict for row in rows}.values())
 
     def record(
         self, candidate: Candidate, intervals: Sequence[BarInterval], binding: Binding, segment: Segment
@@ -122,4 +130,6 @@ def _document(segment: Segment) -> dict[str, Any]:
 def _segment(document: dict[str, Any]) -> Segment:
     kinds: dict[str, type[Segment]] = {kind.__name__: kind for kind in (SegmentFigures, SegmentFailure)}
     fields = dict(document)
+    if fields.get("objectives") is not None:
+        fields["objectives"] = Objectives(**fields["objectives"])
     return kinds[fields.pop("kind")](**fields)

@@ -7,9 +7,10 @@ functions as in the search. The evidence is one series: per timestamp the mean o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from evolution.evaluate import scorecard_of
 from evolution.kills import MACHINE_ENDS, is_kill
 from evolution.record import PooledRun, pooled_run
 from fitness import SharpeSample, measure, probabilistic_sharpe, sharpe_sample
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.evaluate import BenchCell
+    from fitness import Objectives
     from gates import Evaluation
     from runtime.kernel import RunConfig
     from runtime.market import Bars, Cell
@@ -71,6 +73,9 @@ class SegmentFigures:
     """Of the pooled active returns, annualised; None below 30 returns or without dispersion."""
     psr: float | None
     """Probability that the true Sharpe ratio of the pooled active returns is above 0; None like ``active_sharpe``."""
+    objectives: Objectives | None = None
+    """What the search would compare, on this segment; only for the report, and only where a read of validation was made anyway.
+    None elsewhere, when undefined, and for reads of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +123,18 @@ def prove_segment(
     """``run_segment`` with proof runs: the figures rest on nothing that the source's process says of itself."""
     found = measure_run(runner.prove(source, bars, cells, config), expected=len(cells))
     return found.figures if isinstance(found, Measured) else found
+
+
+def read_validation(
+    runner: Runner, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
+) -> Segment:
+    """``prove_segment``, with the objectives for the report."""
+    run = runner.prove(source, bars, cells, config)
+    found = measure_run(run, expected=len(cells))
+    if isinstance(found, SegmentFailure):
+        return found
+    card = scorecard_of(run)
+    return replace(found.figures, objectives=None if card is None else card.objectives)
 
 
 def measure_run(run: BenchRun, *, expected: int) -> Measured | SegmentFailure:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 110
 
-_HEADINGS = {
+HEADINGS = {
     Stage.TRAIN: "on train, as the search scored it",
     Stage.DEFLATION: "on train, against the luck of all trials",
     Stage.STRESS: "on train, under worse conditions",
@@ -29,6 +29,7 @@ _HEADINGS = {
     Stage.READ: "the right to read validation",
     Stage.VALIDATION: "on validation, which the search never saw and which was read once",
 }
+"""Where the figures of a stage come from, in words."""
 
 
 def sheet_lines(entry: PoolEntry) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ def _checks(checks: Sequence[CheckResult]) -> Iterator[str]:
     for stage in Stage:
         own = [check for check in checks if stages.get(check.name) is stage]
         if own:
-            yield f"  {_HEADINGS[stage]}"
+            yield f"  {HEADINGS[stage]}"
         for check in own:
             yield from _item("passed" if check.passed else "REFUSED", check.sentence, indent=4)
     # A check that has been renamed or dropped since is still part of what the entry was admitted by.

@@ -19,6 +19,7 @@ from evolution.pool.intake import Consideration, Intake
 from evolution.pool.looks import LookPolicy, looks_left, read_looks
 from evolution.pool.people import NoAuthority, People, keys_of
 from evolution.pool.promotion import PromotionRefused
+from evolution.pool.readings import ValidationReads
 from evolution.pool.shelf import entries, entry_value, find_number
 from evolution.tables import DecisionRow, PoolEntryRow, RefusalRow, RunIntervalRow, SourceRow
 from runtime.store import reading, writing
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from evolution.pool.entry import Binding, Decision
     from evolution.pool.people import Signer
     from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
-    from evolution.pool.segment import Runner
+    from evolution.pool.segment import Runner, Segment
     from evolution.trial import Trial
     from runtime.kernel.report import RunConfig
     from runtime.market import DataSet
@@ -85,6 +86,10 @@ class Pool:
         return Codes(engine=self._engine, now=self._now)
 
     # Reading
+
+    def validation_reads(self, run_id: str) -> tuple[Segment, ...]:
+        """What a run's reads of validation found, in order."""
+        return ValidationReads(engine=self._engine, now=self._now).of_run(run_id)
 
     def list(self, status: EntryStatus | None = None, *, run_id: str | None = None) -> tuple[PoolEntry, ...]:
         """Entries in order of admission, all of them or those with a status or from a run."""

@@ -56,7 +56,10 @@ def evolve(
         offline=offline, llm=llm, resume=resume, replay=replay, others=(data, generations, population, seed)
     )
     if control and llm:
-        raise UsageProblem("--control compares the offline operators with themselves: leave --llm out")
+        raise UsageProblem(
+            f"--control and --llm {llm} exclude each other: a fair control arm would ask the model as often as the search does, at "
+            f"twice the cost; leave --llm out to see what selection adds to the offline operators, or leave --control out"
+        )
     if (control or warm_start) and (resume or replay):
         raise UsageProblem(
             "--control and --warm-start belong to a new run; --resume and --replay keep to what theirs had"
@@ -79,7 +82,26 @@ def evolve(
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")
         summary = _run(settings, home, watch, order)
     _print(summary, json=json)
+    page = _page(home, summary)
+    if not json:
+        print(page)
     return 0
+
+
+def _page(home: Path, summary: RunSummary) -> str:
+    """Write the page of the run; where it is, or why there is none: the run itself is done and stored."""
+    from flows.commands.runs import stores
+    from flows.morning import write_report
+    from flows.output import plain
+    from flows.problems import Problem
+
+    try:
+        path = write_report(*stores(), home, summary.record.id)
+    except Problem as problem:
+        return f"report: not written: {plain(str(problem))}"
+    except Exception as error:  # noqa: BLE001 - the run is done and told; a fault in its page must not make its end look like one
+        return f"report: not written ({type(error).__name__}); see trigate report {summary.record.id}"
+    return f"report: {plain(str(path))}"
 
 
 def _next(text: str, now: datetime) -> datetime:
@@ -188,13 +210,10 @@ def _flow(night: Night) -> None:
 
 
 def _introduce(watch: ConsoleWatch, night: Night) -> None:
+    from flows.output import ORIGINS
+
     dataset, order, settings = night.dataset, night.order, night.settings
-    origin = {
-        "real": "real bars",
-        "synthetic": "synthetic bars",
-        "file": "bars from a file",
-        "feed": "bars from a feed",
-    }[dataset.label]
+    origin = ORIGINS[dataset.label]
     children = f"model profile {order.profile}" if order.profile else "offline operators, no model"
     if order.replay:
         children += f", as stored by run {order.replay}"

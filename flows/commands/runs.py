@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from flows.commands.options import Json
 from flows.commands.store import in_mib
 from flows.output import plain, print_json, table
-from flows.problems import UsageProblem
+from flows.problems import EnvironmentProblem, UsageProblem
 
 if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
@@ -31,7 +32,7 @@ def list_runs(
     from evolution.pool import listing_document
     from evolution.report import CUT_SHORT, resume_command
 
-    ledger, _ = _stores()
+    ledger, _ = stores()
     listings = ledger.runs(limit=limit)
     cut_short = [each.record.id for each in listings if _is_cut_short(each.record)]
     if json:
@@ -69,7 +70,7 @@ def show(
     from evolution.llm.spending import spending_document
     from evolution.pool import run_document
 
-    ledger, pool = _stores()
+    ledger, pool = stores()
     summary = _summary(ledger, pool, run_id)
     if not json:
         print(render(summary), end="")
@@ -210,13 +211,51 @@ def _print_refusals(pool: Pool, summary: RunSummary) -> None:
     table("refused at admission", ("check", "candidate", "figure", "limit", "in words"), rows)
 
 
-def report(run_id: RunId, markdown: Annotated[bool, typer.Option("--markdown", help="As Markdown.")] = False) -> int:
-    """The report of one run, for reading in the morning."""
+def report(
+    run_id: RunId,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Where to write the page (default: reports/RUN.html in the home folder)."
+        ),
+    ] = None,
+    open: Annotated[bool, typer.Option("--open", help="Open the page in a browser, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE even if it is no report of ours.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, and write no page.")] = False,
+) -> int:
+    """The report of one run, for reading in the morning: as text, and as one HTML page that opens offline."""
     from evolution.report import render_markdown
+    from flows.morning import write_report
+    from flows.settings import home_folder
 
-    summary = _summary(*_stores(), run_id)
-    print(render_markdown(summary) if markdown else render(summary), end="")
+    if markdown and (html is not None or open or force):
+        raise UsageProblem("--markdown prints and writes no page: leave --html, --open and --force out")
+    ledger, pool = stores()
+    summary = _summary(ledger, pool, run_id)
+    if markdown:
+        print(render_markdown(summary), end="")
+        return 0
+    print(render(summary), end="", flush=True)
+    path = write_report(
+        ledger,
+        pool,
+        home_folder(),
+        summary.record.id,
+        to=html,
+        is_cut_short=summary.is_cut_short,
+        is_forced=force,
+    )
+    print(f"report: {plain(str(path))}")
+    if open:
+        _open_in_browser(path)
     return 0
+
+
+def _open_in_browser(path: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(path.as_uri()):
+        raise EnvironmentProblem(f"--open: no browser was found here; open {path} with one")
 
 
 def render(summary: RunSummary) -> str:
@@ -226,7 +265,8 @@ def render(summary: RunSummary) -> str:
     return render_text(summary)
 
 
-def _stores() -> tuple[TrialLedger, Pool]:
+def stores() -> tuple[TrialLedger, Pool]:
+    """The ledger and the pool of the home folder's store."""
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool
     from flows.clock import now

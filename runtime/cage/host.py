@@ -124,8 +124,11 @@ class Cage:
             waiting, self._standby = self._standby, None
         return waiting
 
-    def converse_soon(self, limits: CageLimits | None = None) -> Conversation:
-        """``converse`` with a child that may have been started before: its job is b"", and the real one is to be sent.
+    def converse_soon(self, job: bytes, limits: CageLimits | None = None) -> Conversation:
+        """``converse``, with the child that ``stand_by`` has started where there is one.
+
+        Such a child was started with b"" and is sent ``job`` as its first message; any other has it from the start, and has
+        then no reason to prepare for one.
 
         Raises:
             CageClosed, CageUnavailable, CageError: as ``run``.
@@ -134,9 +137,10 @@ class Cage:
         if waiting is not None:
             if waiting.limits == (limits or CageLimits()) and waiting.is_silent:
                 waiting.begin()
+                waiting.send(job)
                 return waiting
             waiting.close()
-        return self.converse(b"", limits)
+        return self.converse(job, limits)
 
     def close(self) -> None:
         """End the zygote and every child in it. Jobs that run in other threads end as killed. May be called twice."""

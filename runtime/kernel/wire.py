@@ -17,6 +17,7 @@ from runtime.kernel.audit import ReportClaim, ReportError, audited, books_digest
 from runtime.kernel.logged import Course
 from runtime.kernel.report import Failure, OrderEntry, RunEnd
 from runtime.kernel.session import RunLimits
+from runtime.kernel.tickets import MAX_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,15 @@ __all__ = ["ReportError", "decode_report", "encode_report"]
 
 _MAGIC = b"TRR2"
 
-# No report that the limits allow comes near; a longer one is not worth parsing.
-_MAX_BYTES = 32 * 1024 * 1024
+# A child pays nothing to write orders down, and doing them again costs the reader 20 to 40 microseconds each: so many are read,
+# whatever the strategy would be allowed. A run of 2,500 bars has the whole of ``RunLimits.orders_per_run``.
+_FIRST_ORDERS = 1_000
+_ORDERS_PER_BAR = 20
+
+# JSON writes a character in at most twelve bytes; a request without its tag is shorter than this.
+_BYTES_PER_CHARACTER = 12
+_BYTES_PER_ORDER = 512
+_OTHER_BYTES = 16 * 1024
 _MAX_LOG_LINES = 1000
 _MAX_COUNT = 2**53
 
@@ -75,10 +83,25 @@ def decode_report(
     """
     if not data.startswith(_MAGIC):
         _refuse("not a report")
-    if len(data) > _MAX_BYTES:
-        _refuse(f"a report of {len(data)} bytes")
     limits = limits or RunLimits()
-    return audited(_claim(_parse(data[len(_MAGIC) :]), limits), bars, config, rows=rows, limits=limits)
+    most_orders = readable_orders(len(bars) - config.start, limits)
+    _check_size(data, most_orders, limits)
+    return audited(_claim(_parse(data[len(_MAGIC) :]), most_orders), bars, config, rows=rows, limits=limits)
+
+
+def readable_orders(bars: int, limits: RunLimits) -> int:
+    """How many orders of a run over so many tradable bars are read at all; a report with more is refused."""
+    return min(limits.orders_per_run, _FIRST_ORDERS + _ORDERS_PER_BAR * max(bars, 0))
+
+
+def _check_size(data: bytes, most_orders: int, limits: RunLimits) -> None:
+    """Refuse what costs more to parse than an honest report, before it is parsed."""
+    characters = limits.log_lines * limits.log_chars + most_orders * MAX_TAG
+    if len(data) > _OTHER_BYTES + _BYTES_PER_CHARACTER * characters + _BYTES_PER_ORDER * most_orders:
+        _refuse(f"a report of {len(data)} bytes")
+    # Lists and objects are what takes long. An honest report has one for each order and a few more; the others are in its texts.
+    if data.count(b"[") + data.count(b"{") > _OTHER_BYTES + characters + most_orders:
+        _refuse("more lists than a report has")
 
 
 def _refuse(message: str) -> NoReturn:
@@ -107,13 +130,19 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _claim(header: dict[str, Any], limits: RunLimits) -> ReportClaim:
+def _claim(header: dict[str, Any], most_orders: int) -> ReportClaim:
+    orders = header["order_log"]
+    if type(orders) is list and len(orders) > most_orders:
+        _refuse(
+            f"{len(orders)} orders, and of a run this long at most {most_orders} are read "
+            f"({_FIRST_ORDERS} and {_ORDERS_PER_BAR} a bar)"
+        )
     course = Course(
         end=_end(header["end"]),
         failure=_failure(header["failure"]),
         first_tradable_bar=_row(header["first_tradable_bar"], "first_tradable_bar"),
         last_row=_row(header["last_row"], "last_row"),
-        order_log=tuple(_entry(item) for item in _list(header["order_log"], limits.orders_per_run, "order_log")),
+        order_log=tuple(_entry(item) for item in _list(orders, most_orders, "order_log")),
         log=tuple(_text(line, 10_000, "log line") for line in _list(header["log"], _MAX_LOG_LINES, "log")),
     )
     return ReportClaim(course, _whole(header["refused_count"], "refused_count"), _text(header["books"], 64, "books"))

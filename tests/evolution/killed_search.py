@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sqlalchemy import event
 
-from evolution.breed import Barren, breed_offline, plant
+from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.ledger import TrialLedger
 from evolution.operators import canonical_hash
 from evolution.resume import summary_of, take_up
@@ -31,7 +31,8 @@ from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from runtime.store import open_engine
 
-PLAN = SearchPlan(generations=4, population=8, islands=2, migrate_every=2, archive_rate=0.2, patience=3)
+PLAN = SearchPlan(generations=4, population=10, islands=2, migrate_every=2, archive_rate=0.2, tune_rate=0.8, patience=3)
+RHYTHMS = [random.Random(number).randbytes(256) for number in range(12)]
 SEED = 20_261_130
 
 
@@ -74,6 +75,7 @@ def judged(candidate):
         scorecard=card,
         behaviour=str(rng.randrange(60)),
         probe=str(rng.randrange(400)),
+        rhythm=rng.choice(RHYTHMS),
     )
 
 
@@ -120,7 +122,8 @@ class Worker:
             if trial.candidate.id < proposal.id and trial.outcome is not TrialOutcome.BARREN
         }
         if proposal.parents:
-            made = breed_offline(proposal, [trials[each].candidate.source for each in proposal.parents], known)
+            parents = [trials[each].candidate.source for each in proposal.parents]
+            made = breed_offline(proposal, parents, known, relatives_of(proposal, trials))
         else:
             made = plant(proposal, seed_sources(), known)
         if isinstance(made, Barren):
@@ -139,6 +142,7 @@ def outcome(ledger):
     return {
         "status": record.status.value,
         "trials": [[trial.candidate.id, trial.candidate.source.sha256, trial.outcome.value] for trial in trials],
+        "operators": [trial.candidate.provenance.operator for trial in trials],
         "survivors": [trial.candidate.id for trial in search.survivors],
         "front": [trial.candidate.id for trial in search.front],
         "generations": [

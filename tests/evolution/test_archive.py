@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+
+import pytest
 
 from evolution.archive import Archive, way_of
 
@@ -13,6 +16,19 @@ def test_ways_differ_by_frequency_holding_and_exposure(told):
     assert way_of(told(held=60.0).scorecard).holding > usual.holding
     assert way_of(told(exposure=0.95).scorecard).exposure > usual.exposure
     assert way_of(told(sharpe=3.0, calmar=2.0, turnover=1.0).scorecard) == usual
+
+
+@pytest.mark.parametrize(
+    ("shares", "direction"), [((0.0, 0.3), 0), ((0.5, 0.4), 1), ((0.9, 0.8), 2), ((None, None), 0)]
+)
+def test_long_and_short_are_different_ways(told, shares, direction):
+    """Cells that were stored before there was a direction count as long: nothing else was tried then."""
+    trial = told()
+    cells = tuple(
+        replace(cell, trading=replace(cell.trading, short_share=share))
+        for cell, share in zip(trial.scorecard.cells, shares, strict=True)
+    )
+    assert way_of(replace(trial.scorecard, cells=cells)).direction == direction
 
 
 def test_the_best_of_each_way_stays(told):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from evolution import breed
-from evolution.breed import ATTEMPTS, Barren, breed_offline, plant
-from evolution.operators import NoVariation, Variation, canonical_hash, vary
+from evolution.breed import ATTEMPTS, Barren, breed_offline, plant, relatives_of
+from evolution.operators import NoVariation, Relative, Variation, canonical_hash, vary
 from evolution.search import Proposal, ProposalKind
 from evolution.seeds import seed_sources
 from evolution.trial import TrialOutcome
+from fitness.card import Objectives
 from runtime.source import StrategySource
 
 SEEDS = seed_sources()
@@ -74,6 +76,42 @@ def test_a_starter_that_is_known_already_is_barren():
 def test_planting_what_is_no_starter_is_refused(kind, index):
     with pytest.raises(ValueError, match="does not name one of"):
         plant(proposal(kind, index=index), SEEDS)
+
+
+def tuning(**changes):
+    """A place that is to be tuned, with a parent and two relatives whose numbers differ."""
+    asked = replace(proposal(ProposalKind.OFFLINE_TUNE), relatives=("g001-c000", "g001-c001"))
+    parent = SEEDS[0][1]
+    other = StrategySource.from_text(parent.text.replace("param(12,", "param(20,"))
+    relatives = [
+        Relative(source=source, objectives=Objectives(sharpe=size, calmar=size, turnover=5.0), violation=0.0)
+        for source, size in ((parent, 0.2), (other, 0.9))
+    ]
+    return {"proposal": asked, "parents": [parent], "known": (), "relatives": relatives} | changes
+
+
+def test_a_place_is_tuned_from_what_its_relatives_came_to():
+    candidate = breed_offline(**tuning())
+    assert candidate.provenance.operator == "offline/tune"
+    assert candidate.provenance.parents == ("g001-c000",)
+    assert "from 2 relatives" in candidate.provenance.detail
+    assert breed_offline(**tuning()) == candidate
+    assert breed_offline(**tuning(known={candidate.structure})).source != candidate.source
+
+
+def test_a_tuning_that_finds_nothing_new_becomes_a_mutation(monkeypatch):
+    monkeypatch.setattr(breed, "tune", lambda *_: NoVariation(reason="no number found a better place"))
+    candidate = breed_offline(**tuning())
+    assert candidate.provenance.operator not in {"offline/tune", ""}
+
+
+def test_relatives_are_what_the_run_found_out_about_them(told):
+    trials = {trial.candidate.id: trial for trial in (told(0, sharpe=0.3), told(1, sharpe=0.7, violation=0.5))}
+    asked = replace(proposal(ProposalKind.OFFLINE_TUNE), relatives=("g000-c001", "g000-c000"))
+    first, second = relatives_of(asked, trials)
+    assert (first.objectives.sharpe, first.violation, second.objectives.sharpe) == (0.7, 0.5, 0.3)
+    assert first.source == trials["g000-c001"].candidate.source
+    assert relatives_of(proposal(), trials) == ()
 
 
 def test_the_provenance_tells_operator_parents_and_the_seed_that_worked(scripted):

@@ -41,6 +41,7 @@ def test_a_search_that_was_killed_anywhere_ends_as_if_nothing_had_happened(told)
     """The moments are spread over the whole search: before, inside and after transactions."""
     assert len(told["kills"]) == KILLS
     assert len(told["whole"]["outcome"]["front"]) > 1
+    assert "offline/tune" in told["whole"]["outcome"]["operators"]
     for kill in told["kills"]:
         assert kill["killed_by"] == signal.SIGKILL
         assert kill["resumed"] == 0

@@ -105,6 +105,7 @@ def scored(run_id, generation=0, index=0, score=1.1, **changes):
         reason="ran",
         scorecard=scorecard(score),
         behaviour="b" * 64,
+        rhythm=bytes(range(256)),
         cpu_s=0.25,
         wall_s=0.5,
     )
@@ -502,6 +503,14 @@ def test_an_earlier_night_is_recalled_only_for_the_same_data_configuration_and_e
     for name in key:
         assert ledger.recall(trial.candidate.source, **key | {name: "other"}) is None
     assert ledger.recall(StrategySource(b"another"), **key) is None
+
+
+def test_what_an_earlier_version_stored_without_its_rhythm_is_tried_again(ledger):
+    run = ledger.start_run(FACTS)
+    trial = replace(scored(run.id), rhythm=None)
+    ledger.add_trials([trial])
+    key = {name: getattr(FACTS, name) for name in ("dataset_sha256", "config_hash", "engine_version")}
+    assert ledger.recall(trial.candidate.source, **key) is None
 
 
 def test_a_text_of_the_same_structure_is_recalled_when_it_is_asked_for(ledger):

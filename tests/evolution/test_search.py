@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.niches import niche_of
 from evolution.search import ProposalKind, Search, SearchEnd, SearchPlan, as_entrant
 from evolution.trial import Trial, TrialOutcome
-from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.card import Objectives, Scorecard
 from gates.findings import Finding
 from runtime.source import StrategySource
 
@@ -20,27 +21,9 @@ PLAN = SearchPlan(generations=4, population=6, llm_share=0.3)
 RAN = {TrialOutcome.SCORED, TrialOutcome.VETOED}
 
 
-def metrics(trades=20, exposure=0.5):
-    return Metrics(
-        total_return=0.1,
-        cagr=0.05,
-        sharpe=1.0,
-        sortino=1.0,
-        calmar=0.5,
-        max_drawdown=0.1,
-        turnover=5.0,
-        exposure=exposure,
-        trades=trades,
-        fees=1.0,
-        final_equity=110.0,
-        seed_score=1.0,
-    )
-
-
 def card(objectives, violation=0.0, trades=40, exposure=0.5):
-    cell = CellResult(
-        symbol="A", fold="train-1", metrics=metrics(trades, exposure), buy_and_hold=metrics(), ruined=False
-    )
+    """With all of a cell that a search looks at."""
+    cell = SimpleNamespace(metrics=SimpleNamespace(exposure=exposure), trading=None)
     return Scorecard(
         cells=(cell,),
         objectives=objectives,
@@ -319,11 +302,17 @@ def test_replaying_past_an_incomplete_generation_is_refused():
         new_search().replay(trials)
 
 
-def test_near_copies_share_a_niche():
-    near = [card(None, trades=40, exposure=0.501), card(None, trades=40, exposure=0.499)]
-    far = [card(None, trades=41, exposure=0.5), card(None, trades=40, exposure=0.53)]
-    assert len({niche_of(each) for each in near}) == 1
-    assert len({niche_of(each) for each in [near[0], *far]}) == 3
+def test_of_those_that_earn_at_the_same_times_two_survive():
+    search = new_search(SearchPlan(generations=2, population=6))
+    flat, wave, *_ = (bytes(each * 64) for each in ((0, 0, 0, 0), (0, 1, 2, 1)))
+    rhythms = [wave] * 4 + [flat] * 2
+    search.tell(
+        [
+            replace(scored(each, sharpe=each.index), rhythm=rhythm)
+            for each, rhythm in zip(search.ask(), rhythms, strict=True)
+        ]
+    )
+    assert [each.candidate.index for each in search.survivors] == [5, 4, 3, 2]
 
 
 def test_a_trial_without_objectives_cannot_be_ranked():
@@ -389,6 +378,63 @@ def test_the_archive_lends_parents_that_selection_has_dropped():
     assert any(slow.id in each.parents for each in search.ask())
 
 
+TUNING = SearchPlan(generations=6, population=12, tune_rate=0.8, archive_rate=0.2, crossover_rate=0.2)
+
+
+def numeric(proposal, world=0):
+    """Every second child is one of other numbers, so that families grow."""
+    told = try_out(proposal, world)
+    operator = "offline/param_jitter" if proposal.index % 2 else "offline/condition_insert"
+    made_by = replace(told.candidate.provenance, operator=operator)
+    return replace(told, candidate=replace(told.candidate, provenance=made_by))
+
+
+def test_a_place_is_tuned_where_relatives_are_known_and_only_there():
+    search = new_search(TUNING)
+    told = {}
+    tuned = 0
+    while proposals := search.ask():
+        for proposal in proposals:
+            is_tuned = proposal.kind is ProposalKind.OFFLINE_TUNE
+            tuned += is_tuned
+            assert is_tuned == bool(proposal.relatives)
+            assert len(proposal.parents) == 1 or not is_tuned
+            assert all(told[each].scorecard.objectives is not None for each in proposal.relatives)
+            if is_tuned:
+                assert proposal.parents[0] in proposal.relatives
+        trials = [numeric(proposal) for proposal in proposals]
+        told |= {trial.candidate.id: trial for trial in trials}
+        search.tell(trials)
+    assert tuned >= 3
+
+
+@given(world=st.integers(0, 10_000), kept=st.integers(0, 71), order=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=20)
+def test_relatives_do_not_depend_on_the_order_of_telling_or_on_a_resume(world, kept, order):
+    whole, resumed = new_search(TUNING), new_search(TUNING)
+    rng = random.Random(order)
+    trials, asked = [], []
+    while proposals := whole.ask():
+        asked.append(proposals)
+        trials += [numeric(proposal, world) for proposal in proposals]
+        whole.tell(rng.sample(trials[-len(proposals) :], len(proposals)))
+    resumed.replay(trials[:kept])
+    missing = resumed.ask()
+    number = resumed.generation
+    assert number == len(asked) or missing == tuple(
+        each for each in asked[number] if each.id in {m.id for m in missing}
+    )
+    resumed.tell([numeric(proposal, world) for proposal in missing])
+    assert number + 1 >= len(asked) or resumed.ask() == asked[number + 1]
+
+
+def test_the_control_arm_tunes_nothing():
+    search = new_search(replace(TUNING, is_control=True))
+    while proposals := search.ask():
+        assert not any(each.relatives for each in proposals)
+        search.tell([numeric(proposal) for proposal in proposals])
+
+
 def test_a_search_whose_front_does_not_grow_ends():
     plan = SearchPlan(generations=20, population=4, patience=2)
     search = new_search(plan)
@@ -418,7 +464,9 @@ def test_places_are_taken_when_as_many_feasible_ones_survive():
     assert all(map(search.is_full_for, search.ask()))
 
 
-@pytest.mark.parametrize("wrong", [{"islands": 2}, {"migrate_every": 0}, {"archive_rate": 1.5}, {"patience": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"islands": 2}, {"migrate_every": 0}, {"archive_rate": 1.5}, {"tune_rate": -0.1}, {"patience": 0}]
+)
 def test_more_plans_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=f"search plan: {next(iter(wrong))}"):
         SearchPlan(**({"generations": 1, "population": 4} | wrong))

@@ -8,6 +8,7 @@ import random
 import threading
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from deap import base, creator
 from deap.tools import emo
@@ -158,8 +159,15 @@ def test_entrants_without_a_digest_are_not_copies_of_each_other():
     assert len(select([entrant("c001"), entrant("c002")], 2)) == 2
 
 
+# Three ways to earn that have nothing to do with each other.
+RHYTHMS = {
+    label: bytes(np.random.default_rng(seed).integers(-100, 100, 256, dtype=np.int8))
+    for seed, label in enumerate("abc")
+}
+
+
 def test_the_best_two_of_a_niche_survive():
-    crowd = [entrant(f"c{i:03d}", sharpe=float(i), niche="crowded") for i in range(6)] + [entrant("c900", -3.0)]
+    crowd = [entrant(f"c{i:03d}", sharpe=float(i), rhythm=RHYTHMS["a"]) for i in range(6)] + [entrant("c900", -3.0)]
     assert [each.id for each in select(crowd, 7)] == ["c005", "c004", "c900"]
     assert NICHE_PLACES == 2
 
@@ -172,12 +180,12 @@ def test_the_best_two_of_a_niche_survive():
 )
 def test_no_niche_ever_takes_more_than_its_places(crowd, labels, places):
     labelled = [
-        Entrant(id=each.id, objectives=each.objectives, violation=each.violation, niche=label)
+        Entrant(id=each.id, objectives=each.objectives, violation=each.violation, rhythm=RHYTHMS[label])
         for each, label in zip(crowd, labels, strict=False)
     ]
-    label_of = {each.id: each.niche for each in labelled}
-    survivors = [label_of[each.id] for each in select(labelled, places)]
-    assert all(survivors.count(label) <= NICHE_PLACES for label in survivors)
+    rhythm_of = {each.id: each.rhythm for each in labelled}
+    survivors = [rhythm_of[each.id] for each in select(labelled, places)]
+    assert all(survivors.count(rhythm) <= NICHE_PLACES for rhythm in survivors)
 
 
 def test_boxes_keep_noise_from_filling_the_front():

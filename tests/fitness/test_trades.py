@@ -52,6 +52,13 @@ def test_a_short_round_trip_counts_by_its_size():
     assert trade_digest([trade(-10.0, quantity=-2.0, side=Side.SELL)]).worst.net_return == pytest.approx(-0.1)
 
 
+def test_direction_is_weighed_by_the_bars_held():
+    trips = [trade(1.0, bars=30), trade(1.0, bars=10, side=Side.SELL)]
+    assert trade_digest(trips).short_share == pytest.approx(0.25)
+    assert trade_digest(trips[:1]).short_share == 0.0
+    assert trade_digest([trade(1.0, bars=0, side=Side.SELL)]).short_share == 0.0
+
+
 def test_a_round_trip_that_only_paid_fees_is_no_gain():
     digest = trade_digest([trade(0.0, fees=0.0)])
     assert (digest.win_rate, digest.mean_win, digest.mean_loss, digest.fee_share) == (0.0, None, 0.0, None)

@@ -105,6 +105,8 @@ def prefect_url(prefect_folder):
     (port,) = _free_ports(1)
     environment = _environment(folder) | {
         "PREFECT_HOME": str(folder),
+        # Otherwise the UI asks port 4200, whoever listens there.
+        "PREFECT_UI_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "DO_NOT_TRACK": "1",
     }

@@ -297,6 +297,10 @@ def _fires(trigate, api, deployment, tmp_path):
     assert not (tmp_path / "other").exists()
     listed = newest_run(trigate)
     assert (listed["status"], listed["dataset"], listed["trials"]) == ("finished", "planted-edge", 8)
+    # Nobody was at a terminal, and the page lies there in the morning.
+    page = (trigate.home / "reports" / f"{listed['id']}.html").read_text(encoding="utf-8")
+    assert "planted-edge, synthetic bars" in page
+    assert ">finished<" in page
 
 
 def _comes_back(trigate, api):

@@ -140,7 +140,7 @@ class _Liar:
         self._payload = payload
         self._messages = list(messages)
 
-    def converse_soon(self, _limits):
+    def converse_soon(self, _job, _limits):
         return self
 
     def send(self, _message):

@@ -1,4 +1,5 @@
-"""What every operator promises, on parents of every kind. A new operator in ``OPERATORS`` is tested by being there."""
+"""What every operator promises, on parents of every kind. A new operator in ``OPERATORS`` is tested by being there;
+``ConstantTuning``, which takes part only where there is evidence, is tested without any and with some."""
 
 from __future__ import annotations
 
@@ -10,17 +11,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evolution.operators import OPERATORS, canonical_hash
+from evolution.operators import OPERATORS, ConstantTuning, Relative, canonical_hash
 from evolution.operators.anatomy import clone, dissect
 from evolution.operators.canonical import shape
 from evolution.operators.variation import MAX_DETAIL, Strain, apply, read
+from evolution.seeds import seed_sources
+from fitness.card import Objectives
 from gates.scan import Scanned, judge_contract, scan
 
 if TYPE_CHECKING:
     from evolution.operators import Operator
     from runtime.source import StrategySource
 
-every_operator = pytest.mark.parametrize("operator", [one.operator for one in OPERATORS], ids=lambda one: one.name)
+
+def evidence() -> tuple[Relative, ...]:
+    """Seeds with made-up results; each tells something to children of its own form."""
+    return tuple(
+        Relative(source=source, objectives=Objectives(sharpe=0.1, calmar=0.1, turnover=9.0), violation=0.0)
+        for _, source in seed_sources()
+    )
+
+
+every_operator = pytest.mark.parametrize(
+    "operator",
+    [*(one.operator for one in OPERATORS), ConstantTuning(), ConstantTuning(evidence())],
+    ids=lambda one: f"{one.name}-{len(getattr(one, 'relatives', ()))}" if one.name == "tune" else one.name,
+)
 
 
 @pytest.fixture(scope="session")

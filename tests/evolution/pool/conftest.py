@@ -202,7 +202,7 @@ class ScriptedRunner:
             run = replace(config, start=WARMUP_BARS)
             report = play(rows, run, skill, rng, self.validation_hold if part == "validation" else 5)
             reports.append(self.change(report) if self.change else report)
-            bench.append(SimpleNamespace(cell=cell, bars=rows, config=run))
+            bench.append(SimpleNamespace(cell=cell, bars=rows, config=run, buy_and_hold=METRICS))
         finished = self.outcome.end is CageEnd.FINISHED
         evaluation = SimpleNamespace(
             verdict=self.verdict or Admitted(source=source, class_name="S"),

@@ -128,9 +128,8 @@ def test_a_dead_zygote_ends_a_conversation_and_the_next_one_works() -> None:
 WHO = b"result = os.getpid()"
 
 
-def answer_of(talk: Conversation, program: bytes = WHO) -> CageOutcome:
+def answer_of(talk: Conversation) -> CageOutcome:
     with talk:
-        talk.send(program)
         return talk.finish()
 
 
@@ -140,8 +139,8 @@ def test_a_child_that_was_started_ahead_is_used_once() -> None:
         cage.stand_by(QUICK)
         assert cage._standby is not None
         ahead = cage._standby.pid
-        assert answer_of(cage.converse_soon(QUICK)).payload == str(ahead).encode()
-        assert answer_of(cage.converse_soon(QUICK)).payload not in {str(ahead).encode(), None}
+        assert answer_of(cage.converse_soon(WHO, QUICK)).payload == str(ahead).encode()
+        assert answer_of(cage.converse_soon(WHO, QUICK)).payload not in {str(ahead).encode(), None}
 
 
 def test_one_that_was_started_under_other_limits_is_not_used() -> None:
@@ -150,7 +149,7 @@ def test_one_that_was_started_under_other_limits_is_not_used() -> None:
         assert cage._standby is not None
         ahead = cage._standby.pid
         other = CageLimits(cpu_s=2, wall_s=20)
-        assert answer_of(cage.converse_soon(other)).payload != str(ahead).encode()
+        assert answer_of(cage.converse_soon(WHO, other)).payload != str(ahead).encode()
         assert not Path(f"/proc/{ahead}").exists()
 
 
@@ -163,7 +162,7 @@ def test_one_that_died_while_it_waited_is_not_used(victim: str) -> None:
         os.kill(ahead if victim == "child" else Arena(cage).zygote_pid, signal.SIGKILL)
         while Path(f"/proc/{ahead}").exists():
             pass
-        outcome = answer_of(cage.converse_soon(QUICK))
+        outcome = answer_of(cage.converse_soon(WHO, QUICK))
         assert outcome.end is CageEnd.FINISHED
         assert outcome.payload != str(ahead).encode()
 
@@ -178,7 +177,7 @@ def test_closing_a_cage_ends_the_one_that_waits() -> None:
     assert open_descriptors() == before
     cage.stand_by(QUICK)
     with pytest.raises(CageClosed):
-        cage.converse_soon(QUICK)
+        cage.converse_soon(WHO, QUICK)
 
 
 def test_a_fork_of_the_host_leaves_the_one_that_waits_alone() -> None:
@@ -187,14 +186,14 @@ def test_a_fork_of_the_host_leaves_the_one_that_waits_alone() -> None:
         fork = os.fork()
         if fork == 0:
             try:
-                cage.converse_soon(QUICK)
+                cage.converse_soon(WHO, QUICK)
             except CageClosed:
                 os._exit(7)
             os._exit(1)
         assert os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1]) == 7
         assert cage._standby is not None
         ahead = cage._standby.pid
-        assert answer_of(cage.converse_soon(QUICK)).payload == str(ahead).encode()
+        assert answer_of(cage.converse_soon(WHO, QUICK)).payload == str(ahead).encode()
 
 
 def test_an_entry_without_converse_says_so() -> None:

@@ -20,6 +20,7 @@ from runtime.kernel import (
     encode_report,
     run_strategy,
 )
+from runtime.kernel.wire import readable_orders
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
 from runtime.strategy import Strategy
@@ -218,7 +219,7 @@ def line(index, row, action):
         (put("order_log", [[1.0, "1 buy"]]), "row"),
         (put("order_log", [[10**9, "1 buy"]]), "after the last row"),
         (put("order_log", [[1, f"{n} buy"] for n in range(1, 102)]), "order log"),
-        (put("order_log", [[1, "1 buy"]] * 50_001), "order_log"),
+        (put("order_log", [[1, "1 buy"]] * 50_001), "50001 orders"),
         (line(0, 1, "1 buy\n"), "action"),
         (line(0, 1, "1 buy" + " " * 1000), "action"),
         (line(0, 1, "1 buy quantity=99.0 stop_loss=0.08 tag='in'"), "books"),
@@ -480,3 +481,61 @@ def test_no_claim_makes_the_decoder_raise_anything_else(log, key, value, account
     except ReportError:
         return
     assert np.isfinite(again.equity).all()
+
+
+def test_orders_that_nobody_has_the_time_to_do_again_are_refused_before_one_is_done(report, bars, monkeypatch):
+    """A child writes them down for nothing."""
+    most = readable_orders(len(bars) - CONFIG.start, RunLimits())
+    assert most < RunLimits().orders_per_run
+    done = []
+    monkeypatch.setattr("runtime.kernel.audit.LoggedHost", lambda course: done.append(len(course.order_log)) or 1 / 0)
+
+    def forged(count):
+        lines = [[2, f"{number} buy quantity=1.0"] for number in range(1, count + 1)]
+        return changed(encode_report(report), lambda fields: fields.update(order_log=lines))
+
+    with pytest.raises(ReportError, match=f"{most + 1} orders, and of a run this long at most {most} are read"):
+        decode_report(forged(most + 1), bars, CONFIG)
+    assert done == []
+    with pytest.raises(ZeroDivisionError):
+        decode_report(forged(most), bars, CONFIG)
+    assert done == [most]
+
+
+def test_a_long_run_has_all_orders_of_its_limits():
+    assert readable_orders(2_500, RunLimits()) == RunLimits().orders_per_run
+    assert readable_orders(300, RunLimits(orders_per_run=10)) == 10
+
+
+@pytest.mark.parametrize("unit", [b"[],", b"{},", b"1,"])
+def test_what_is_larger_than_any_report_is_not_parsed(report, bars, monkeypatch, unit):
+    parsed = []
+    monkeypatch.setattr("runtime.kernel.wire.json.loads", lambda text, **_: parsed.append(len(text)) or {})
+    bomb = encode_report(report).replace(b'"log":[', b'"log":[' + unit * (8 * 2**20 // len(unit)))
+    with pytest.raises(ReportError, match="a report of"):
+        decode_report(bomb, bars, CONFIG)
+    assert parsed == []
+
+
+def test_more_lists_than_any_report_has_are_not_parsed(report, bars, monkeypatch):
+    parsed = []
+    monkeypatch.setattr("runtime.kernel.wire.json.loads", lambda text, **_: parsed.append(len(text)) or {})
+    bomb = encode_report(report).replace(b'"log":[', b'"log":[' + b"[]," * 300_000)
+    with pytest.raises(ReportError, match="more lists"):
+        decode_report(bomb, bars, CONFIG)
+    assert parsed == []
+
+
+def test_the_longest_texts_that_a_strategy_may_write_arrive(bars):
+    limits = RunLimits()
+
+    class Talks(Strategy):
+        def on_bar(self, bar):
+            for _ in range(limits.log_lines):
+                self.log('[{\N{GRINNING FACE}"' * limits.log_chars)
+            for _ in range(limits.orders_per_bar):
+                self.buy(1e-300, limit=1.2345678901234567e-300, tag="[{\N{GRINNING FACE}" * 64)
+
+    report = run_strategy(Talks, bars, CONFIG)
+    assert len(report.log) == limits.log_lines
+    assert_same(decode_report(encode_report(report), bars, CONFIG), report)

@@ -1,0 +1,108 @@
+"""What a person sees of a night in Prefect's UI, in a real browser: runs, generations, candidates with their verdicts, the report.
+
+And what a candidate wrote is text there, too: the UI reads tables as Markdown.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from types import SimpleNamespace
+
+import pytest
+
+from flows.artifacts import _row
+
+pytestmark = pytest.mark.slow
+
+HOSTILE = (
+    "gate 1: <img src=http://evil.example/a onerror=\"document.title='taken'\"> ![x](http://evil.example/b) "
+    "[here](http://evil.example/c) http://evil.example/d www.evil.example me@evil.example `code` **bold**"
+)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium, tmp_path_factory):
+    with chromium.opened(tmp_path_factory.mktemp("chromium"), online=True) as page:
+        page.resize(1280, 1000)
+        yield page
+
+
+def shows(page, *texts):
+    """Wait until the page shows all of these."""
+    for text in texts:
+        page.until(f"document.body.innerText.includes({json.dumps(text)})", f"{text!r} on {page.run('location.href')}")
+
+
+def click(page, text, selector="a"):
+    """As a person does: on what bears that text."""
+    find = (
+        f"[...document.querySelectorAll({json.dumps(selector)})].find(e => e.innerText.trim() === {json.dumps(text)})"
+    )
+    page.until(f"{find} !== undefined", f"something to click that says {text!r}")
+    page.run(f"{find}.click()")
+
+
+def post(url, path, body):
+    request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def newest(url, key, run_id):
+    """The id of the newest artifact with a key that belongs to the shared night; the server has other runs, too."""
+    found = post(url, "/artifacts/filter", {"sort": "CREATED_DESC", "artifacts": {"key": {"any_": [key]}}})
+    return next(each for each in found if run_id in (each["description"] or "") + str(each["data"]).replace("\\", ""))
+
+
+def test_a_person_follows_a_night_from_its_report_to_a_candidates_verdict(browser, night, prefect_url):
+    _, document = night
+    ui = prefect_url.removesuffix("/api")
+    report = newest(prefect_url, "run-report", document["id"])
+    browser.open(f"{ui}/artifacts/artifact/{report['id']}")
+    shows(
+        browser,
+        f"Run {document['id']}",
+        document["verdict"],
+        "finished; from",
+        f"trigate report {document['id']} --open",
+    )
+    (way,) = browser.run(
+        "[...document.querySelectorAll('a')].filter(e => e.innerText === 'generation g000').map(e => e.href)"
+    )
+    browser.open(way)
+    shows(browser, "generation g000", "Selected", "evolve us-large-caps")
+    click(browser, "Task Runs", "[role=tab], li, button")
+    shows(browser, "g000-c000")
+    browser.until("/\\b(Scored|Vetoed)\\b/.test(document.body.innerText)", "the verdict of a candidate")
+    assert "Failed\n" not in browser.run(
+        "[...document.querySelectorAll('.state-badge')].map(e => e.innerText + '\\n').join('')"
+    )
+
+
+def test_the_table_of_a_generation_names_rank_objectives_gate_reason_and_parents(browser, night, prefect_url):
+    _, document = night
+    table = newest(prefect_url, "generation", document["id"])
+    browser.open(f"{prefect_url.removesuffix('/api')}/artifacts/artifact/{table['id']}")
+    shows(browser, "8 Items")
+    heads = browser.until("[...document.querySelectorAll('th')].map(e => e.innerText.trim())", "the heads of the table")
+    assert {"rank", "candidate", "score", "sharpe", "calmar", "turnover", "gate", "reason", "parents"} <= set(heads)
+
+
+def test_what_a_candidate_wrote_stays_text_in_a_table(browser, prefect_url):
+    trial = SimpleNamespace(
+        candidate=SimpleNamespace(
+            id="g000-c000", provenance=SimpleNamespace(operator=f"llm/{HOSTILE}", parents=("g000-c001",))
+        ),
+        outcome=SimpleNamespace(value="rejected"),
+        scorecard=None,
+        gate=1,
+        reason=HOSTILE,
+    )
+    made = post(prefect_url, "/artifacts/", {"key": "hostile", "type": "table", "data": json.dumps([_row(1, trial)])})
+    browser.requests.clear()
+    browser.open(f"{prefect_url.removesuffix('/api')}/artifacts/artifact/{made['id']}")
+    shows(browser, "gate 1: <img src=http://evil.example/a", "[here](http://evil.example/c)", "**bold**")
+    assert browser.run("document.querySelectorAll('td img, td a, td strong, td code').length") == 0
+    assert browser.run("document.title") != "taken"
+    assert not [each for each in browser.requests if "evil" in each]
