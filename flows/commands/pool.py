@@ -140,8 +140,9 @@ def diff(
         print_json(found.document())
         return 0
     one, other = found.first, found.second
-    table("", ("", one, other), [(each.name, each.first, each.second) for each in found.differences])
-    if not found.differences:
+    if found.differences:
+        table("", ("", one, other), [(each.name, each.first, each.second) for each in found.differences])
+    else:
         print(f"{one} and {other} hold for the same, and no figure differs")
     print()
     for line in found.source:
