@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-paper bench-search clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -45,6 +45,10 @@ $(PEERS)/.done: benchmarks/requirements-peers.txt
 bench-search: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_search.py $(ARGS)
 	@$(BIN)/python benchmarks/bench_search_scaling.py
+
+# 50 paper runs in one process: seconds from a bar's close to its committed decision, and memory.
+bench-paper: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_paper.py $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
