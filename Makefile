@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -53,6 +53,9 @@ bench-search: $(VENV)/.dev
 # What the page of a run of 2,000 candidates costs.
 bench-report: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_report.py $(ARGS)
+# 50 paper runs in one process: seconds from a bar's close to its committed decision, and memory.
+bench-paper: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_paper.py $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -11,7 +11,8 @@ were published before tell the two apart.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import select
@@ -52,6 +53,9 @@ class Auditor:
 
     key: RunnerKey
     now: Callable[[], datetime]
+    turn: Lock = field(default_factory=Lock, compare=False, repr=False)
+    """Held while a run of this process writes. The store has one writer at a time anyway; waiting for each other here is fair and
+    wakes at once, where SQLite's own waiting sleeps and tries again."""
 
     def append(self, session: Session, run: str, what: str, body: Mapping[str, Any]) -> Head:
         """Add a line and move the head, in the caller's transaction."""

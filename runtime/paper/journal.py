@@ -75,6 +75,7 @@ class Journal:
         self._run = lease.run
         self._now = now
         self._checkpoint = checkpoint
+        self._has_pending = True
         with reading(engine) as session:
             self._fills = _count(session, FillRow.run, self._run)
             self._ledger = _count(session, LedgerRow.run, self._run)
@@ -83,7 +84,7 @@ class Journal:
 
     def write_warm_up(self, bars: Sequence[Bar], state: str) -> None:
         """The bars before the first one that the run may trade, and the books at the beginning."""
-        with writing(self._engine, durable=True) as session:
+        with self._auditor.turn, writing(self._engine, durable=True) as session:
             fence(session, self._lease, self._now())
             for number, bar in enumerate(bars):
                 self._add_bar(session, number, bar, "[]", "")
@@ -100,11 +101,12 @@ class Journal:
             LeaseLost: another runner has the run.
             PlanConflict: a plan that was to be executed is not approved any more.
         """
-        with writing(self._engine, durable=True) as session:
+        with self._auditor.turn, writing(self._engine, durable=True) as session:
             self._reach("begin")
             fence(session, self._lease, self._now())
             self._reach("fenced")
             self._add_bar(session, step.row, step.bar, encode(asked_document(step.asked)), sha256(step.state))
+            session.flush()
             self._reach("bar")
             fills = self._add_fills(session, step)
             self._settle(session, step)
@@ -128,19 +130,19 @@ class Journal:
         Raises:
             LeaseLost: another runner has the run.
         """
-        with writing(self._engine) as session:
+        with self._auditor.turn, writing(self._engine) as session:
             fence(session, self._lease, self._now())
             return session.get_one(RunRow, self._run).stop_by
 
     def note(self, what: str, body: dict[str, Any]) -> None:
         """A line in the audit log, apart from any bar."""
-        with writing(self._engine, durable=True) as session:
+        with self._auditor.turn, writing(self._engine, durable=True) as session:
             fence(session, self._lease, self._now())
             self._auditor.append(session, self._run, what, body)
 
     def finish(self, status: str, reason: str, body: dict[str, Any]) -> None:
         """The end of the run, for now."""
-        with writing(self._engine, durable=True) as session:
+        with self._auditor.turn, writing(self._engine, durable=True) as session:
             fence(session, self._lease, self._now())
             run = session.get_one(RunRow, self._run)
             run.status, run.reason, run.finished = status, reason, stamp(self._now())
@@ -168,7 +170,6 @@ class Journal:
                 taken=stamp(self._now()),
             )
         )
-        session.flush()
 
     def _add_fills(self, session: Session, step: Step) -> list[dict[str, Any]]:
         told = []
@@ -197,6 +198,9 @@ class Journal:
 
     def _settle(self, session: Session, step: Step) -> None:
         """What became of orders of earlier bars."""
+        if not self._has_pending:
+            return
+        self._has_pending = False
         pending = session.scalars(
             select(DecisionRow).where(
                 col(DecisionRow.run) == self._run, col(DecisionRow.outcome) == Outcome.PENDING.value
@@ -211,6 +215,8 @@ class Journal:
                 row.outcome, row.reason = Outcome.REJECTED.value, reasons[row.order]
             elif row.order not in step.open_orders:
                 row.outcome = Outcome.CANCELLED.value
+            else:
+                self._has_pending = True
             session.add(row)
 
     def _intent(self, session: Session, step: Step, books: Books, number: int, asked: Asked) -> dict[str, Any]:
@@ -234,6 +240,7 @@ class Journal:
                 row.outcome = Outcome.DONE.value
             elif asked.number in refused:
                 row.outcome, row.reason = Outcome.REJECTED.value, refused[asked.number]
+        self._has_pending = self._has_pending or row.outcome == Outcome.PENDING.value
         session.add(row)
         session.flush()
         self._reach("decision")
