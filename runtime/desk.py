@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 from runtime.model import Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from runtime.model import Bar
 
 # The same history for a search cell, a free-standing backtest and a live run: recursive indicators depend on how much
@@ -129,6 +127,10 @@ _GUARD = [_FORWARD] * 1000
 _GUARD_LENGTH = len(_GUARD)
 _UNDEFINED = [_NAN] * (MAX_LOOKBACK - 1)
 
+# What goes when the oldest values are cleared away: they, and what stood for the ones before them.
+_FORGOTTEN = slice(_GUARD_LENGTH, _GUARD_LENGTH + len(_UNDEFINED) + _SPARE)
+_IN_THEIR_PLACE = [_FORWARD] * len(_UNDEFINED)
+
 
 class _Absent:
     """Takes a method of ``list`` away from a class that inherits it."""
@@ -168,6 +170,12 @@ class Series(list[float]):
         super().__init__(_GUARD)  # type: ignore[arg-type]  # what is no float there is not to be read
         list.extend(self, _UNDEFINED)
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Series:
+        """A copy of its own, for a session that is put aside."""
+        made = Series()
+        list.__setitem__(made, slice(None), list.__getitem__(self, slice(None)))
+        return made
+
     def __len__(self) -> int:
         """How many values can be read now; at most 250."""
         return min(max(list.__len__(self) - _GUARD_LENGTH - len(_UNDEFINED), 0), MAX_LOOKBACK)
@@ -203,8 +211,6 @@ class Desk:
     """Bars of the warm-up among ``bars``, less the ones that are forgotten: may be negative."""
     series: list[Series] = field(default_factory=list)
     """One for each of ``calls``; each has a value for each of ``bars``."""
-    takes: list[Callable[[float], None]] = field(default_factory=list)
-    """What a host calls to give each of ``series`` its next value."""
     flat: bool = True
     long: bool = False
     short: bool = False
@@ -236,8 +242,8 @@ class Desk:
             self.room()
         bars.append(moment[0])
         column = FIRST_COLUMN
-        for take in self.takes:
-            take(moment[column])  # type: ignore[arg-type]  # a float column
+        for series in self.series:
+            super(Series, series).append(moment[column])  # type: ignore[arg-type]  # a float column
             column += 1
 
     def room(self) -> int:
@@ -247,7 +253,7 @@ class Desk:
             del bars[:_SPARE]
             self.uncounted -= _SPARE
             for series in self.series:
-                list.__delitem__(series, slice(_GUARD_LENGTH, _GUARD_LENGTH + _SPARE))
+                super(Series, series).__setitem__(_FORGOTTEN, _IN_THEIR_PLACE)  # type: ignore[assignment]  # nothing to read
         return KEPT - len(bars)
 
     def settle(
@@ -268,9 +274,7 @@ class Desk:
         """Remember a declared series; two equal declarations share one series."""
         if call not in self.calls:
             self.calls.append(call)
-            series = Series()
-            self.series.append(series)
-            self.takes.append(super(Series, series).append)
+            self.series.append(Series())
         return self.series[self.calls.index(call)]
 
     def note(self, text: str) -> None:

@@ -109,7 +109,7 @@ class LocalHost:
         bars, outbox, last = desk.bars, desk.outbox, None
         while True:
             part = islice(moments, desk.room())
-            bar, number, error = way(part, self._on_bar, outbox, bars.append, *desk.takes)
+            bar, number, error = way(part, self._on_bar, outbox, bars.append, list.append, *desk.series)
             if bar is not None:
                 last = (bar, number)
             if error is not None:
@@ -156,7 +156,7 @@ class LocalHost:
 # A loop over bars for each number of series, so that their values come out of a moment and go into their series by name: a
 # loop within the loop would cost more than everything else that is done for a bar here. Nothing of a candidate's is in it.
 _WAY = """
-def way(moments, on_bar, outbox, keep{takes}):
+def way(moments, on_bar, outbox, keep, append{series}):
     bar = number = None
     try:
         for bar, number{values} in moments:
@@ -176,9 +176,9 @@ def _ways(series: int) -> _Way:
     """The loop for so many series: on until something is in the outbox; gives the last bar, its number and what was raised."""
     numbers = range(series)
     source = _WAY.format(
-        takes="".join(f", take{i}" for i in numbers),
+        series="".join(f", series{i}" for i in numbers),
         values="".join(f", value{i}" for i in numbers),
-        appends="\n".join(f"            take{i}(value{i})" for i in numbers),
+        appends="\n".join(f"            append(series{i}, value{i})" for i in numbers),
     )
     namespace: dict[str, Any] = {}
     exec(source, namespace)  # noqa: S102 - our own text, see above
