@@ -13,11 +13,11 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from runtime.desk import MAX_TAG
 from runtime.kernel.audit import ReportClaim, ReportError, audited, books_digest
 from runtime.kernel.logged import Course
 from runtime.kernel.report import Failure, OrderEntry, RunEnd
 from runtime.kernel.session import RunLimits
-from runtime.kernel.tickets import MAX_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ __all__ = ["ReportError", "decode_report", "encode_report"]
 
 _MAGIC = b"TRR2"
 
-# A child pays nothing to write orders down, and doing them again costs the reader 20 to 40 microseconds each: so many are read,
+# A child pays nothing to write orders down, and doing them again costs the reader 10 to 40 microseconds each: so many are read,
 # whatever the strategy would be allowed. A run of 2,500 bars has the whole of ``RunLimits.orders_per_run``.
 _FIRST_ORDERS = 1_000
 _ORDERS_PER_BAR = 20
