@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -26,6 +26,10 @@ calibrate: $(VENV)/.dev
 
 bench-cage: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_cage.py $(ARGS)
+
+# What the statistics over 2,000 trials cost, on one core.
+bench-evidence: $(VENV)/.dev
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/bench_evidence.py
 
 # The kernel beside other engines, each in a virtual environment of its own under $(PEERS) (see benchmarks/requirements-peers.txt).
 bench-kernel: $(VENV)/.dev $(PEERS)/.done

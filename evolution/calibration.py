@@ -1,6 +1,7 @@
 """What some calibration nights say together: rates with their intervals, and where nights with an edge were lost.
 
-The nights themselves are run by ``scripts/calibrate.py``; here are only their records and the arithmetic on them.
+The nights themselves are run by ``scripts/calibrate.py``; here are only their records and the arithmetic on them, and in
+``evolution.calibration_table`` the words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,12 @@ from evolution.pool import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+
+NULL = "null"
+"""Kind of a night on bars without an edge."""
+LIFE = "life"
+"""Kind of many such nights on the same bars, until their vault is spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +44,7 @@ class NightRecord:
     """What one night in a made-up market came to."""
 
     kind: str
-    """``null`` or ``planted``."""
+    """``null``, ``life`` or ``planted-<active Sharpe ratio>``."""
     number: int
     seed: int
     candidates: int
@@ -51,6 +58,8 @@ class NightRecord:
     outcome: str
     """``promoted``, ``failed`` (the look), ``refused`` or ``empty`` (nobody to promote)."""
     cpu_s: float
+    looks: int = 0
+    """Looks at the vault. Nights that were kept before this was written down have 0."""
 
 
 class Rate(NamedTuple):
@@ -100,6 +109,16 @@ def is_promoted(night: NightRecord) -> bool:
 def promotes_by_score(night: NightRecord) -> bool:
     """A system that goes by the seed score alone would have promoted its best trial."""
     return night.best_score is not None and night.best_score > 0 and night.best_beats
+
+
+def spends_its_vault(night: NightRecord, *, alpha: float, budget: float, max_drawdown: float = 0.30) -> bool:
+    """Whether one of a night's finalists is promoted when they are looked at one after the other until the budget is spent.
+
+    No check stands before these looks, so a vault never lives more dangerously. Needs an exhaustive night.
+    """
+    affordable = int(budget / alpha + 1e-9)
+    known = [each for each in night.finalists if each.vault_psr is not None]
+    return any(_passes(each, alpha=alpha, max_drawdown=max_drawdown) for each in known[:affordable])
 
 
 class Step(NamedTuple):
@@ -161,11 +180,15 @@ def would_promote(night: NightRecord, variant: Variant, *, alpha: float, max_dra
     if not passing:
         return False
     best = max(passing, key=lambda each: _validation(each) or 0.0)
+    return _passes(best, alpha=alpha, max_drawdown=max_drawdown)
+
+
+def _passes(finalist: FinalistRecord, *, alpha: float, max_drawdown: float) -> bool:
     return (
-        best.vault_psr is not None
-        and best.vault_psr > 1.0 - alpha
-        and best.vault_drawdown is not None
-        and best.vault_drawdown <= max_drawdown
+        finalist.vault_psr is not None
+        and finalist.vault_psr > 1.0 - alpha
+        and finalist.vault_drawdown is not None
+        and finalist.vault_drawdown <= max_drawdown
     )
 
 

@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from evolution.calibration import NightRecord
+
 SCRIPT = Path(__file__).parents[1] / "scripts" / "calibrate.py"
 
 
 @pytest.fixture(scope="module")
 def calibrate():
+    sys.path.insert(0, str(SCRIPT.parent))  # as for a script that is run
     spec = importlib.util.spec_from_file_location("calibrate", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     sys.modules["calibrate"] = module
     spec.loader.exec_module(module)
     yield module
     del sys.modules["calibrate"]
+    sys.path.remove(str(SCRIPT.parent))
 
 
 SMALL = [
@@ -33,21 +37,17 @@ SMALL = [
     "2",
     "--years",
     "1.5",
-    "--workers",
+    "--jobs",
     "2",
 ]
 
 
 @pytest.mark.slow
-def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stopped(
-    calibrate, tmp_path, capsys, monkeypatch
-):
-    # Worker processes find the script by the name under which its functions were pickled.
-    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stopped(calibrate, tmp_path, capsys):
     words = ["--null", "2", "--planted", "0", *SMALL, "--out", str(tmp_path)]
     assert calibrate.main(words) == 0
     table = capsys.readouterr().out
-    assert "null: 2 nights of about 24 candidates" in table
+    assert "null: 2 nights, of 24 candidates" in table
     assert "false promotions, one look at alpha 0.005: 0 of 2" in table
     assert "promoted by the seed score alone" in table
     nights = [json.loads(line) for line in (tmp_path / "nights.jsonl").read_text().splitlines()]
@@ -65,33 +65,36 @@ def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stop
     assert captured.err == ""
 
 
-@pytest.mark.slow
-def test_a_night_follows_its_seed(calibrate, tmp_path):
-    """And a planted one comes as far as admission, with every check made."""
-    from runtime.store import open_engine
-
-    open_engine(tmp_path).dispose()
-    task = calibrate.Task(
-        kind="planted-2",
-        number=0,
-        seed=1,
-        generations=2,
-        population=12,
-        years=3.0,
-        edge=0.25,
-        half_life=20.0,
-        alpha=0.05,
-        is_exhaustive=True,
-        finalists=1,
-        template=str(tmp_path),
-    )
-    first, second = (calibrate.run_night(task) for _ in range(2))
-    assert (first.finalists, first.outcome, first.best_score) == (second.finalists, second.outcome, second.best_score)
-    assert first.finalists
-    assert all(each.vault_psr is not None and "jitter-stress" in each.figures for each in first.finalists)
-
-
 def test_what_was_kept_needs_a_folder(calibrate, capsys):
     with pytest.raises(SystemExit):
         calibrate.main(["--kept"])
     assert "name that folder" in capsys.readouterr().err
+
+
+def test_a_calibration_that_is_stopped_prints_what_is_done(calibrate, capsys, monkeypatch):
+    night = NightRecord(
+        kind="null",
+        number=0,
+        seed=1,
+        candidates=24,
+        scored=20,
+        best_score=0.5,
+        best_beats=True,
+        is_exhaustive=False,
+        finalists=(),
+        entered=0,
+        outcome="empty",
+        cpu_s=1.0,
+    )
+
+    def run_all(_tasks, **_):
+        yield night
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(calibrate, "run_all", run_all)
+    assert calibrate.main(["--null", "2", "--planted", "0", "--seed", "7"]) == 130
+    captured = capsys.readouterr()
+    assert "null: 1 nights of 24 candidates" in captured.out.replace("nights, of", "nights of")
+    assert "1 of 2;" in captured.out
+    assert "seed 7" in captured.out
+    assert "nothing is kept without --out" in captured.err

@@ -30,7 +30,7 @@ __all__ = ["ReportError", "decode_report", "encode_report"]
 
 _MAGIC = b"TRR2"
 
-# A child pays nothing to write orders down, and doing them again costs the reader 20 to 40 microseconds each: so many are read,
+# A child pays nothing to write orders down, and doing them again costs the reader 10 to 40 microseconds each: so many are read,
 # whatever the strategy would be allowed. A run of 2,500 bars has the whole of ``RunLimits.orders_per_run``.
 _FIRST_ORDERS = 1_000
 _ORDERS_PER_BAR = 20

@@ -15,6 +15,7 @@ from evolution.calibration import (
     promotes_by_score,
     rate,
     rate_of,
+    spends_its_vault,
     would_promote,
 )
 from evolution.pool import CHECKS
@@ -100,3 +101,14 @@ def test_the_seed_score_alone_promotes_whatever_beats_buy_and_hold():
     ]
     assert rate_of(nights, is_promoted).hits == 1
     assert rate_of(nights, promotes_by_score).hits == 2
+
+
+def test_a_vault_is_spent_by_as_many_looks_as_its_budget_pays_for():
+    lucky = replace(GOOD, vault_psr=0.999)
+    night = replace(NIGHT, finalists=(*(GOOD,) * 9, lucky))
+    assert spends_its_vault(night, alpha=0.005, budget=0.05)
+    assert not spends_its_vault(night, alpha=0.005, budget=0.045)
+    assert not spends_its_vault(replace(night, finalists=(GOOD,)), alpha=0.005, budget=0.05)
+    assert not spends_its_vault(
+        replace(night, finalists=(replace(lucky, vault_drawdown=0.4),)), alpha=0.005, budget=0.05
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 
 from evolution.operators import NoVariation, Variation, canonical_hash, vary
 from evolution.operators.variation import MAX_NODES, read
+from gates.admit import judge_text
+from gates.scan import scan
 from runtime.source import Language, StrategySource
 
 
@@ -109,3 +112,24 @@ def test_a_parent_over_the_cap_may_shrink_but_not_grow() -> None:
         grown = read(child.source)
         assert grown is not None
         assert grown.nodes <= strain.nodes
+
+
+def test_the_text_of_a_child_is_read_once_until_it_has_been_tried(
+    seeds: list[StrategySource], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole generation is made before its first is tried, and the newest few trees are forgotten by then."""
+    read_texts: list[StrategySource] = []
+
+    def counted(source: StrategySource) -> object:
+        read_texts.append(source)
+        return scan(source)
+
+    monkeypatch.setattr(sys.modules["gates.scan"], "scan", counted)  # the package has the function by that name
+    rng = random.Random(11)
+    children = [
+        made.source for _ in range(40) if isinstance(made := vary([rng.choice(seeds)], rng, crossover=False), Variation)
+    ]
+    assert len(children) > 20
+    read_texts.clear()
+    assert all(isinstance(judge_text(child), str) for child in children)
+    assert read_texts == []
