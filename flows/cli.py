@@ -18,6 +18,8 @@ from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
 from flows.commands.sir import app as sir
+from flows.commands.sir_runs import backtest as sir_backtest
+from flows.commands.sir_runs import screen as sir_screen
 from flows.commands.station import down, up
 from flows.commands.store import app as store
 from flows.exits import guarded
@@ -45,6 +47,8 @@ app.add_typer(paper, name="paper")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
 app.add_typer(store, name="store")
+sir.command("backtest")(sir_backtest)
+sir.command("screen")(sir_screen)
 app.add_typer(sir, name="sir")
 app.command("up")(up)
 app.command("down")(down)

@@ -70,8 +70,8 @@ def backtest(
     settings = load_settings(
         config, home, cage=cage, data=data, run__cash=cash, run__fee_bps=fee_bps, run__slippage_bps=slippage_bps
     )
-    bars = _bars(settings.data, home, symbol, timeframe)
-    run = _run_config(settings, margin=margin)
+    bars = chosen_bars(settings.data, home, symbol, timeframe)
+    run = run_config_of(settings, margin=margin)
     with gate_cage({bars.instrument.symbol: bars}, settings.cage) as opened:
         evaluation = _evaluate(source, bars, run, settings, opened)
     if isinstance(evaluation.verdict, Rejected):
@@ -81,15 +81,15 @@ def backtest(
     if end != "finished":
         print_json(_unfinished(source, end, reason)) if json else print(f"{plain(file)}: {end}: {plain(reason)}")
         return 1
-    comparison = _compare(evaluation.reports[0], bars, run)
+    comparison = compare(evaluation.reports[0], bars, run)
     if json:
         print_json(_document(source, comparison))
     else:
-        _print(Path(file), bars, comparison)
+        print_comparison(Path(file), bars, comparison)
     return 0
 
 
-def _bars(name: str, home: Path, symbol: str | None, timeframe: str | None) -> Bars:
+def chosen_bars(name: str, home: Path, symbol: str | None, timeframe: str | None) -> Bars:
     """A loose file whole; of a registered set only what the search may see, so that nobody peeks into the vault."""
     from flows.opening import dataset, loose_file
     from flows.problems import UsageProblem
@@ -104,7 +104,8 @@ def _bars(name: str, home: Path, symbol: str | None, timeframe: str | None) -> B
     return known.bars[chosen]
 
 
-def _run_config(settings: Settings, *, margin: bool) -> RunConfig:
+def run_config_of(settings: Settings, *, margin: bool) -> RunConfig:
+    """Cash and costs of the settings, in the kind of account that is asked for."""
     from runtime.kernel import AccountKind
 
     return replace(settings.run_config(), account=AccountKind.MARGIN if margin else AccountKind.CASH)
@@ -130,7 +131,8 @@ def _end(evaluation: Evaluation) -> tuple[str, str]:
     return report.end.value, f"{failure.exception} in {failure.hook}{place}: {failure.message}"
 
 
-def _compare(report: RunReport, bars: Bars, run: RunConfig) -> Comparison:
+def compare(report: RunReport, bars: Bars, run: RunConfig) -> Comparison:
+    """The run beside buy and hold, both from the first bar that could be traded."""
     from fitness import measure
     from runtime.kernel import buy_and_hold
 
@@ -163,7 +165,7 @@ def _unfinished(source: StrategySource, end: str, reason: str) -> dict[str, Any]
     return {"end": end, "sha256": source.sha256, "reason": reason}
 
 
-_LINES = (
+LINES = (
     ("total return", "total_return"),
     ("CAGR", "cagr"),
     ("Sharpe", "sharpe"),
@@ -179,12 +181,13 @@ _LINES = (
 )
 
 
-def _print(file: Path, bars: Bars, comparison: Comparison) -> None:
+def print_comparison(file: Path, bars: Bars, comparison: Comparison) -> None:
+    """The table that people read."""
     report = comparison.report
     print(
         f"{plain(str(file))} on {bars.instrument.symbol}, {len(bars)} bars of {bars.timeframe}, first tradable bar {report.first_tradable_bar}"
     )
-    rows = [(name, getattr(comparison.strategy, key), getattr(comparison.buy_and_hold, key)) for name, key in _LINES]
+    rows = [(name, getattr(comparison.strategy, key), getattr(comparison.buy_and_hold, key)) for name, key in LINES]
     table("", ("", "strategy", "buy and hold"), rows)
     refusals = (
         f"; {report.refused_count} orders refused, first: {plain(report.refused[0].reason)}" if report.refused else ""

@@ -260,6 +260,9 @@ def _legs(document: Document) -> Iterator[Problem]:
     if legs and document.execution.direction is Direction.SHORT:
         yield senseless("legs-direction", "/execution/direction", "it is short and there are legs",
                        "the sides of the legs say which way each goes", "nothing: write long, and turn the sides of the legs")  # fmt: skip
+    if legs and document.risk is not None and document.risk.trailing_stop is not None:
+        yield senseless("legs-trail", "/risk/trailing_stop", "it is given and there are legs",
+                       "a structure has no one price that could be trailed", "whether a stop loss, a profit or a time will do")  # fmt: skip
     if legs and document.execution.order_type is not EntryOrder.MARKET:
         yield senseless("legs-order", "/execution/order_type", "it is not market and there are legs",
                        "all legs are placed together, or none", "whether to open the structure at the market")  # fmt: skip

@@ -56,7 +56,7 @@ class ProgramHost:
     def __init__(self, program: Program, timeframe: Timeframe, source: Source | None = None) -> None:
         self._program = program
         self._source: Source = RuleSource(program) if source is None else source
-        self._desk = _Desk(program, timeframe)
+        self._desk = DeskRules(program, timeframe)
         self._before: Moment | None = None
 
     def start(self) -> Declaration:
@@ -109,7 +109,7 @@ def sells(entry: Request) -> bool:
     return entry.action is Action.SELL or (entry.action is Action.TARGET and isinstance(weight, float) and weight < 0.0)
 
 
-class _Desk:
+class DeskRules:
     """The rules of the desk (``runtime.sir.program``) and what they need to remember."""
 
     def __init__(self, program: Program, timeframe: Timeframe) -> None:
