@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-evidence bench-kernel bench-search bench-report clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -45,6 +45,10 @@ $(PEERS)/.done: benchmarks/requirements-peers.txt
 	done
 	@touch $@
 
+# Documents: compile and hash.
+bench-sir: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_sir.py $(ARGS)
+
 # Whether evolution beats random draws of the same operators, and what a candidate costs the parent; long.
 bench-search: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_search.py $(ARGS)
@@ -53,6 +57,9 @@ bench-search: $(VENV)/.dev
 # What the page of a run of 2,000 candidates costs.
 bench-report: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_report.py $(ARGS)
+# 50 paper runs in one process: seconds from a bar's close to its committed decision, and memory.
+bench-paper: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_paper.py $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -17,10 +17,13 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
+from evolution.candidate import Candidate, Provenance
 from evolution.interval import BarInterval
 from evolution.record import ActiveRecord
+from evolution.search import Search, SearchPlan
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from flows import night as nights
@@ -28,10 +31,11 @@ from flows.night import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch
+from runtime.source import StrategySource
 
 if TYPE_CHECKING:
-    from evolution.candidate import Candidate
     from evolution.evaluate import CellBench
+    from evolution.search import Proposal
 
 
 # What a trial leaves for the statistics: five years of daily bars.
@@ -39,7 +43,7 @@ _BARS = 1_260
 _BEGAN = datetime(2015, 1, 1, tzinfo=UTC)
 
 
-def judged(candidate: Candidate, _evaluator: object, bench: CellBench, **_options: object) -> Trial:
+def judged(candidate: Candidate, _evaluator: object, bench: CellBench | _Narrow, **_options: object) -> Trial:
     """A trial that follows from the source alone, with a scorecard of full size."""
     rng = random.Random(candidate.source.sha256)
     cells = tuple(_cell(each.cell.symbol, each.cell.fold, rng) for each in bench.cells)
@@ -135,6 +139,50 @@ def run(population: int, generations: int) -> Cost:
     return Cost(sum(later[:most]) / most, sum(later[-most:]) / most, sum(later) / len(later), peak)
 
 
+def search_alone(population: int, generations: int) -> Cost:
+    """Ask and tell, without breeding and without a store: what selection, niches, archive and families cost."""
+    plan = SearchPlan(generations=generations, population=population, archive_rate=0.2, tune_rate=0.3)
+    search = Search(plan, run_id="r1", seed=1, starters=6)
+    costs: list[float] = []
+    while proposals := search.ask():
+        trials = [judged(_candidate(each), None, _NARROW) for each in proposals]
+        began = time.process_time()
+        search.tell(trials)
+        search.ask()
+        costs += [(time.process_time() - began) / population * 1000.0] * population
+    later = costs[population:]
+    most = min(1000, len(later))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Cost(sum(later[:most]) / most, sum(later[-most:]) / most, sum(later) / len(later), peak)
+
+
+def _candidate(proposal: Proposal) -> Candidate:
+    """Every third child has other numbers only, so that families grow."""
+    operator = "offline/param_jitter" if proposal.index % 3 == 0 else proposal.kind.value
+    return Candidate(
+        id=proposal.id,
+        run_id=proposal.run_id,
+        generation=proposal.generation,
+        index=proposal.index,
+        source=StrategySource(proposal.id.encode()),
+        provenance=Provenance(operator=operator, parents=proposal.parents, seed=proposal.seed),
+    )
+
+
+class _Narrow(NamedTuple):
+    cells: tuple[SimpleNamespace, ...]
+
+
+# Three symbols, four folds.
+_NARROW = _Narrow(
+    tuple(
+        SimpleNamespace(cell=SimpleNamespace(symbol=symbol, fold=f"train-{fold}"))
+        for fold in range(1, 5)
+        for symbol in "ABC"
+    )
+)
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -143,7 +191,19 @@ def main() -> int:
     parser.add_argument(
         "--real", type=int, default=200, help="candidates of the night that is really run, 40 a generation; 0 for none"
     )
+    parser.add_argument("--search-only", action="store_true", help="only ask and tell")
     arguments = parser.parse_args()
+    narrow, wide = (search_alone(population, 4) for population in arguments.populations)
+    print(
+        f"search alone: {narrow.mean:.3f} ms a candidate at {arguments.populations[0]}, {wide.mean:.3f} at {arguments.populations[1]}"
+    )
+    long = search_alone(40, arguments.candidates // 40)
+    print(
+        f"search alone, {arguments.candidates} candidates, 40 a generation: first thousand {long.first:.3f} ms, last {long.last:.3f}; "
+        f"peak {long.peak_mib:.0f} MiB"
+    )
+    if arguments.search_only:
+        return 0
     if arguments.real:
         real = run(40, arguments.real // 40)
         print(f"{arguments.real} candidates really run: {real.mean:.2f} ms a candidate; peak {real.peak_mib:.0f} MiB")

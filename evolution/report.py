@@ -32,6 +32,9 @@ CUT_SHORT = "cut short"
 
 _BEST = 5
 _OPERATORS = 6
+_GENERATIONS = 10
+# What is told of a step fits a narrow terminal, with its indent.
+_NARROW = 78
 # A line of a report is read at a glance; what is longer is cut, and the whole is in the store.
 _LONGEST = 160
 
@@ -221,11 +224,11 @@ def _lines(
         (f"Run {summary.record.id}", _facts(summary)),
         ("Search", [*search_lines(summary), *_arm_lines(summary)]),
         ("Funnel", _funnel(summary.funnel)),
-        ("Best by seed score on train", _best_lines(summary.best)),
+        (_best_title(summary.best), _best_lines(summary.best)),
         ("How the best one came about", [_step(trial) for trial in summary.lineage]),
         ("Operators that made better children", [_operator(each) for each in summary.operators if each.better]),
         ("Most frequent findings", [_finding(finding) for finding in summary.findings]),
-        ("Generations", [_generation(generation) for generation in summary.generations]),
+        ("Front on train, generation by generation", _generations(summary)),
         ("Refused at admission, check by check", [_refusals(each) for each in summary.refusals]),
         ("New pool entries", [_entry(entry) for entry in summary.entries]),
         ("Models", spending_lines(summary.spending)),
@@ -290,11 +293,6 @@ def search_lines(summary: RunSummary) -> list[str]:
         lines.append(f"{story['restarts']} times the weakest island started anew")
     if "heritage" in story:
         lines.append(str(story["heritage"]))
-    if summary.validation is not None:
-        count = summary.validation.reads
-        lines.append(
-            f"validation: {count} {'source was' if count == 1 else 'sources were'} read; hypervolume {summary.validation.volume:.4f} there"
-        )
     return lines
 
 
@@ -316,22 +314,30 @@ def _figure(value: float | None) -> str:
 
 def _step(trial: Trial) -> str:
     candidate, card = trial.candidate, trial.scorecard
-    score = "" if card is None or card.score is None else f", score {card.score:.3f}"
+    score = "" if card is None or card.score is None else f" {card.score:.3f}"
     change = f": {candidate.provenance.detail}" if candidate.provenance.detail else ""
-    return f"{candidate.id} {trial.outcome.value}{score}; {candidate.provenance.operator}{change}"
+    return _fitted(f"{candidate.id}{score} {trial.outcome.value}, {candidate.provenance.operator}{change}")
 
 
 def _operator(count: OperatorCount) -> str:
-    return f"{count.operator}: {count.better} of {count.children} children better than their parents, {count.scored} scored"
+    return f"{count.operator}: {count.better} of {count.children} better than their parents, {count.scored} scored"
 
 
 def _funnel(funnel: Funnel) -> list[str]:
-    gates = ", ".join(f"gate {gate}: {count}" for gate, count in sorted(funnel.rejected_by_gate.items()))
-    lines = [f"{funnel.total} candidates"]
-    for outcome in TrialOutcome:
-        detail = f" ({gates})" if outcome is TrialOutcome.REJECTED else ""
-        lines.append(f"{funnel.outcomes[outcome]} {outcome.value}{detail}")
-    return lines
+    """Where candidates ended, the best ends first; what did not happen is not said."""
+    gates = ", ".join(f"gate {gate}: {count}" for gate, count in sorted(funnel.rejected_by_gate.items()) if count)
+    ends = [
+        f"{funnel.outcomes[outcome]} {outcome.value}" + (f" ({gates})" if outcome is TrialOutcome.REJECTED else "")
+        for outcome in reversed(TrialOutcome)
+        if funnel.outcomes[outcome]
+    ]
+    return [f"{funnel.total} candidates" + (f": {', '.join(ends)}" if ends else "")]
+
+
+def _best_title(best: Sequence[Trial]) -> str:
+    marks = {trial.scorecard.benchmark_score for trial in best if trial.scorecard is not None}
+    mark = marks.pop() if len(marks) == 1 else None
+    return "Best by seed score on train" + ("" if mark is None else f" (buy and hold: {mark:.3f})")
 
 
 def _best_lines(best: Sequence[Trial]) -> list[str]:
@@ -342,27 +348,53 @@ def _best_lines(best: Sequence[Trial]) -> list[str]:
         original = next((other for other in originals if are_alike(trial.rhythm, other.rhythm)), None)
         if original is None:
             originals.append(trial)
-        lines.append(_best(trial) + (f"; earns like {original.candidate.id}" if original else ""))
+        by = (
+            f"by {trial.candidate.provenance.operator.removeprefix('offline/')}"
+            if original is None
+            else f"earns like {original.candidate.id}"
+        )
+        lines.append(f"{_best(trial)}, {by}")
     return lines
 
 
 def _best(trial: Trial) -> str:
-    card, candidate = trial.scorecard, trial.candidate
+    card = trial.scorecard
     assert card is not None and card.score is not None  # noqa: PT018 - best_trials chose it for its score
-    against = "" if card.benchmark_score is None else f" (buy and hold {card.benchmark_score:.3f})"
-    return (
-        f"{candidate.id}: score {card.score:.3f}{against}, {card.trades} round trips, drawdown {card.max_drawdown:.1%}, "
-        f"by {candidate.provenance.operator}"
-    )
+    return f"{trial.candidate.id}: score {card.score:.3f}, {card.trades} round trips, drawdown {card.max_drawdown:.1%}"
 
 
 def _finding(finding: FindingCount) -> str:
     return f"{finding.candidates} x gate {finding.gate} {finding.rule}: {finding.message}"
 
 
+def _generations(summary: RunSummary) -> list[str]:
+    """The generations that moved the front most, the first and the last; then what little of it was seen on validation."""
+    all_of_them = summary.generations
+    volumes = [0.0, *(each.hypervolume or 0.0 for each in all_of_them)]
+    gains = {
+        each.generation: after - before for each, before, after in zip(all_of_them, volumes, volumes[1:], strict=False)
+    }
+    ends = {each.generation for each in (*all_of_them[:1], *all_of_them[-1:])}
+    ranked = sorted(gains, key=lambda number: (number not in ends, -gains[number], number))
+    shown = set(ranked[:_GENERATIONS])
+    lines = [_generation(each) for each in all_of_them if each.generation in shown]
+    if len(shown) < len(gains):
+        lines.append(
+            f"the other {len(gains) - len(shown)} moved the front by at most {max(gains[each] for each in ranked[_GENERATIONS:]):.4f}"
+        )
+    if summary.validation is not None:
+        count = summary.validation.reads
+        sources = "source" if count == 1 else "sources"
+        lines.append(
+            f"validation: hypervolume {summary.validation.volume:.4f} of the {count} {sources} that were read there"
+        )
+    return lines
+
+
 def _generation(generation: GenerationSummary) -> str:
     volume = "none" if generation.hypervolume is None else f"{generation.hypervolume:.4f}"
-    counts = ", ".join(f"{count} {name}" for name, count in generation.counts.items() if count)
+    ends = [(outcome.value, generation.counts.get(outcome.value, 0)) for outcome in reversed(TrialOutcome)]
+    counts = ", ".join(f"{count} {name}" for name, count in ends if count)
     return f"generation {generation.generation}: hypervolume {volume}; {counts or 'no trials'}"
 
 
@@ -374,6 +406,10 @@ def _refusals(refusals: CheckRefusals) -> str:
 def _entry(entry: PoolEntry) -> str:
     blind = "" if not entry.models else f", not blind (models in its ancestry: {', '.join(entry.models)})"
     return f"{entry.id}: {entry.candidate_id}, score {entry.score:.3f}, source {entry.source.sha256[:12]}{blind}"
+
+
+def _fitted(line: str) -> str:
+    return line if len(line) <= _NARROW else f"{line[: _NARROW - 3]}..."
 
 
 # Escaping

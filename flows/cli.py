@@ -12,10 +12,12 @@ from flows.commands.check import check
 from flows.commands.data import app as data
 from flows.commands.doctor import doctor
 from flows.commands.evolve import evolve
+from flows.commands.paper import app as paper
 from flows.commands.people import app as people
 from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
+from flows.commands.sir import app as sir
 from flows.commands.station import down, up
 from flows.commands.store import app as store
 from flows.exits import guarded
@@ -39,9 +41,11 @@ app.command("backtest")(backtest)
 app.add_typer(runs, name="runs")
 app.command("report")(report)
 app.add_typer(pool, name="pool")
+app.add_typer(paper, name="paper")
 app.add_typer(people, name="people")
 app.add_typer(data, name="data")
 app.add_typer(store, name="store")
+app.add_typer(sir, name="sir")
 app.command("up")(up)
 app.command("down")(down)
 app.command("doctor")(doctor)

@@ -60,6 +60,7 @@ def write_report(  # noqa: PLR0913 - where from, of what, and where to
     to: Path | None = None,
     is_cut_short: bool = False,
     is_forced: bool = False,
+    stored: Stored | None = None,
 ) -> Path:
     """Make the page of a run.
 
@@ -71,6 +72,7 @@ def write_report(  # noqa: PLR0913 - where from, of what, and where to
         to: the file; None writes the one of ``report_file``.
         is_cut_short: what the caller knows of the run's process.
         is_forced: overwrite a file that is no page of ours.
+        stored: the run, where the caller has read it already.
 
     Raises:
         UnknownIdError: there is no such run.
@@ -78,7 +80,7 @@ def write_report(  # noqa: PLR0913 - where from, of what, and where to
         EnvironmentProblem: it cannot be written.
     """
     target = _checked(to, is_forced=is_forced) if to is not None else None
-    stored = read_stored(ledger, pool, run_id, is_cut_short=is_cut_short)
+    stored = stored or read_stored(ledger, pool, run_id, is_cut_short=is_cut_short)
     if target is None:
         target = _checked(report_file(home, stored.summary.record.id), is_forced=is_forced)
     page = render_page(morning_of(stored, _curves(stored, home), made=now(), origin=_origin(stored, home)))

@@ -82,6 +82,8 @@ class Order:
     """Start also from the front of earlier nights."""
     warm: tuple[str, ...] = ()
     """``run/candidate`` of those that it started from: what a resumed run starts from, too."""
+    documents: bool = False
+    """Start also from documents of the closed language."""
     until: datetime | None = None
     """Be done by then, admission included. Of this call only: a resumed run is given another one, or none."""
 

@@ -17,10 +17,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
 from flows.feeds import FeedSection
+from flows.hooks import PlanHooks
 from flows.problems import EnvironmentProblem, UsageProblem
 from flows.wording import sentence
 from runtime.cage.outcome import CageLimits
 from runtime.kernel.report import Costs, RunConfig
+from runtime.paper.limits import RiskLimits
+from runtime.paper.permissions import Permissions
 
 CONFIG_NAME = "trigate.toml"
 
@@ -59,6 +62,8 @@ class SearchSection(_Section):
     """Most processor time of a run's candidates, in seconds."""
     warm_start: bool = False
     """Start also from the front of earlier nights on the same data."""
+    documents: bool = False
+    """Start also from documents of the closed language, and breed them beside Python."""
     admissions: Annotated[int, Field(ge=0, le=20)] = 10
     """Most candidates a night that may read validation data."""
 
@@ -91,6 +96,23 @@ class ModelSection(_Section):
     """Share of a model's mutations that it writes without a parent: the search's only way to what no starter has."""
 
 
+class PaperSection(_Section):
+    """``[paper]``: paper trading. Guards are on unless a person starts a run without them, by name."""
+
+    runs_per_account: Annotated[int, Field(ge=1, le=1_000)] = 10
+    """Runs of one person at a time."""
+    max_notional: Annotated[float, Field(gt=0, le=1e12)] = 1_000_000.0
+    """Signed into each deployment: most that one order may be worth, whatever the guards say."""
+    deployment_days: Annotated[int, Field(ge=1, le=3_650)] = 90
+    """How long a signed deployment is good for."""
+    guards: RiskLimits = RiskLimits()
+    """``[paper.guards]``."""
+    plans: Permissions = Permissions()
+    """``[paper.plans]``: what people and models may plan by hand."""
+    hooks: PlanHooks = PlanHooks()
+    """``[paper.hooks]``: commands around the steps of a plan made by hand."""
+
+
 class Settings(_Section):
     """Everything from ``trigate.toml``; unknown keys are refused."""
 
@@ -109,6 +131,7 @@ class Settings(_Section):
     models: ModelSection = ModelSection()
     budget: Budget = Budget()
     """Ceilings in tokens and money: ``[budget.call]``, ``candidate``, ``generation``, ``run`` and ``day``."""
+    paper: PaperSection = PaperSection()
     feeds: dict[str, FeedSection] = Field(default_factory=dict)
     """Where bars can be fetched from, by name: ``[feeds.NAME]``."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)

@@ -17,7 +17,7 @@ from evolution.pool import Pool
 from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
-from evolution.seeds import seed_sources
+from evolution.seeds import document_sources, seed_sources
 from flows import opening, runlock
 from flows.calls import open_clients, open_team
 from flows.clock import now
@@ -61,6 +61,7 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         candidates=settings.search.candidates,
         cpu_s=settings.search.cpu_s,
         warm_start=settings.search.warm_start,
+        documents=settings.search.documents,
     )
 
 
@@ -142,7 +143,8 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         noise_cage = stack.enter_context(opening.gate_cage(noise.bars, settings.cage))
         heritage = _heritage(ledger, order, _facts(settings, order, dataset))
         order = replace(order, warm=tuple(_place(trial) for trial in heritage))
-        starters = (*seed_sources(), *((_place(trial), trial.candidate.source) for trial in heritage))
+        documents = document_sources(next(iter(bars.values())).timeframe) if order.documents else ()
+        starters = (*seed_sources(), *documents, *((_place(trial), trial.candidate.source) for trial in heritage))
         record = _begin(ledger, order, _facts(settings, order, dataset))
         stack.enter_context(runlock.held(home, record.id))
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
@@ -230,6 +232,7 @@ def _extras(order: Order) -> dict[str, Any]:
         "control": order.control,
         "control_of": order.control_of,
         "warm_start": order.warm_start,
+        "documents": order.documents,
         "warm": list(order.warm),
     }
 

@@ -18,6 +18,7 @@ from gates.scan import judge_contract, scanned_once
 from gates.wire import PASSED, CellJob, Job, Result, WireError, decode_result, encode_bars, encode_job
 from runtime.cage import Cage, CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import ReportError, RunConfig, RunReport, decode_report
+from runtime.source import Language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -116,6 +117,8 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
         CageError: the machine could not run the job.
     """
     runs = [_run_of(cage, cell, config) for cell in cells]
+    if source.language is Language.SIR:
+        return _evaluate_document(source, runs, goes_on)
     class_name = judge_text(source)
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
@@ -127,6 +130,18 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
     verdict = _verdict(source, class_name, answer)
     is_complete = answer.result is not None and isinstance(verdict, Admitted)
     return Evaluation(verdict=verdict, outcome=answer.outcome, reports=answer.reports if is_complete else ())
+
+
+def _evaluate_document(
+    source: StrategySource,
+    runs: Sequence[_Run],
+    goes_on: Callable[[Sequence[RunReport]], bool] | None = None,
+) -> Evaluation:
+    """A document needs no cage; its compiler is not imported before there is one."""
+    from gates.document import DocumentRun, evaluate_document  # noqa: PLC0415 - brings pydantic, which no child may have
+
+    done = evaluate_document(source, [DocumentRun(*run) for run in runs], goes_on=goes_on)
+    return Evaluation(verdict=done.verdict, outcome=done.outcome, reports=done.reports, was_stopped=done.was_stopped)
 
 
 @lru_cache(maxsize=_TEXTS_REMEMBERED)

@@ -23,6 +23,7 @@ from gates.findings import Admitted, Rejected
 from gates.wire import MASKED_SYMBOL, Seat, encode_bars, encode_seat
 from runtime.cage import CageEnd, CageLimits, CageMode, CageOutcome, open_cage
 from runtime.kernel import RemoteHost, RunLimits, run_host
+from runtime.source import Language
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,6 +98,8 @@ def prove(  # noqa: PLR0913 - a fast run's arguments, and the bars that the cage
     """
     if bars_in(cage):
         raise ValueError("a proof run needs a cage that holds no bars: open it with open_proof_cage()")
+    if source.language is Language.SIR:
+        return _prove_document(source, bars, cells, config)
     class_name = judge_text(source)
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
@@ -112,6 +115,20 @@ def prove(  # noqa: PLR0913 - a fast run's arguments, and the bars that the cage
             return Evaluation(verdict=admitted, outcome=outcome, reports=())
         reports.append(proven.report)
     return Evaluation(verdict=admitted, outcome=outcome, reports=tuple(reports))
+
+
+def _prove_document(
+    source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[CellJob], config: RunConfig
+) -> Evaluation:
+    """A document cannot look ahead or forge; what is proven is that column by column and bar by bar it asks for the same."""
+    from gates.document import DocumentRun, evaluate_document  # noqa: PLC0415 - brings pydantic, which no child may have
+
+    runs = []
+    for cell in cells:
+        cut = cell.bars(bars[cell.key])
+        runs.append(DocumentRun(cut, replace(config, start=cell.warmup), cut.rows()))
+    done = evaluate_document(source, runs, bar_by_bar=True)
+    return Evaluation(verdict=done.verdict, outcome=done.outcome, reports=done.reports)
 
 
 def same_orders(fast: RunReport, proof: RunReport) -> Difference | None:

@@ -64,6 +64,20 @@ RULES: Final[tuple[Rule, ...]] = (
         "bring Python, or use the door for documents",
     ),
     _rule(
+        "document",
+        1,
+        "a document that its compiler refuses",
+        "a document is compiled, never repaired",
+        "answer the compiler's question, and write the document anew",
+    ),
+    _rule(
+        "document-misfit",
+        1,
+        "a document that cannot run on the bars that it is given",
+        "the run's data and account decide",
+        "leave dates and universe out, and write it for these bars",
+    ),
+    _rule(
         "source-too-large",
         1,
         f"more than {MAX_SOURCE_BYTES} bytes",

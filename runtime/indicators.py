@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,6 +97,12 @@ _SHORT_OUTPUTS = {
     "haclose": "close",
 }
 
+# What a candlestick pattern says, as series of 1 and 0 beside TA-Lib's own 100, 0 and -100.
+_PATTERN_READINGS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.bool_]]] = MappingProxyType(
+    {"any": lambda v: v != 0.0, "bullish": lambda v: v > 0.0, "bearish": lambda v: v < 0.0}
+)
+_PATTERN_PREFIX = "CDL"
+
 # Every TA-Lib period ends here; periods over 250 bars are refused later by their lookback, with a better message.
 _MAX_INT = 100_000
 # TA-Lib's own "any real number".
@@ -124,13 +130,20 @@ class IndicatorSpec:
     """One output of one TA-Lib function."""
 
     name: str
-    """Canonical id: the function, or ``FUNCTION.output`` with TA-Lib's own output name."""
+    """Canonical id: the function, ``FUNCTION.output`` with TA-Lib's own output name, or ``PATTERN.reading``."""
     function: str
     inputs: tuple[str, ...]
     """Columns in the order of TA-Lib's arguments; ``source`` stands for the caller's choice."""
     params: Mapping[str, ParamSpec]
     output: str
     output_index: int
+    reading: str | None = None
+    """``any``, ``bullish`` or ``bearish``: a pattern as a series of 1 and 0. None: the function's own values."""
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether its values are 1 and 0 only."""
+        return self.reading is not None
 
     @property
     def takes_source(self) -> bool:
@@ -226,6 +239,10 @@ def _specs_of(function: str) -> dict[str, IndicatorSpec]:
         found[name] = spec
         if len(outputs) > 1 and output in _SHORT_OUTPUTS:
             found[f"{function}.{_SHORT_OUTPUTS[output]}"] = spec
+    if function.startswith(_PATTERN_PREFIX):
+        found |= {
+            f"{function}.{each}": replace(spec, name=f"{function}.{each}", reading=each) for each in _PATTERN_READINGS
+        }
     return found
 
 
@@ -327,6 +344,8 @@ def compute(name: str, columns: Columns, source: str, params: Mapping[str, float
         result = result[spec.output_index]
     # Integer outputs carry zeros where they are undefined; one meaning for NaN serves all of them.
     out = np.array(result, dtype=np.float64)
+    if spec.reading is not None:
+        out = _PATTERN_READINGS[spec.reading](out).astype(np.float64)
     out[: lookback(name, values)] = math.nan
     out[~np.isfinite(out)] = math.nan
     return out

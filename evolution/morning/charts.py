@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evolution.morning.scales import Scale, Tick, even_ticks, growth_ticks, is_wide, time_ticks
 from evolution.morning.svg import Size, drawing, element, horizontal_axis, legend, polyline, vertical_axis
+from evolution.morning.visible import cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,7 +79,7 @@ def _fold_lines(curve: Curve, x: Scale, size: Size, base: float) -> list[Markup]
         if place:
             parts.append(element("line", x1=x(stamp), x2=x(stamp), y1=_TOP, y2=base, class_="fold"))
         if not size.is_narrow:
-            parts.append(element("text", name, x=x(stamp) + 5, y=_TOP + 8, class_="faint"))
+            parts.append(element("text", cut(name, 16), x=x(stamp) + 5, y=_TOP + 8, class_="faint"))
     return parts
 
 
@@ -165,15 +166,17 @@ def _family(family: Family, places: dict[str, tuple[int, int]], key: str, name: 
     rows = 1 + max((row for row, _ in places.values()), default=0)
     lanes = 1 + max((lane for _, lane in places.values()), default=0)
     is_downwards = size.name == "narrow"
-    step = min(_NODE_WIDTH + 10, (size.width - 84) / max(lanes - 1, 1))
+    # Many side by side leave room for the names of those on the line only, left of it; the others have theirs as a title.
+    is_crowded = is_downwards and lanes * (_NODE_WIDTH + 10) > size.width
+    left = _NODE_WIDTH if is_crowded else 10.0
+    step = min(_NODE_WIDTH + 10, (size.width - left - 10) / max(lanes - 1, 1))
 
     def at(identity: str) -> tuple[float, float]:
         row, lane = places[identity]
         if is_downwards:
-            return 10.0 + lane * step, 12.0 + row * _NODE_HEIGHT
+            return left + lane * step, 12.0 + row * _NODE_HEIGHT
         return 36.0 + row * (size.width - 80) / max(rows - 1, 1), 12.0 + lane * _NODE_HEIGHT
 
-    is_crowded = is_downwards and step < _NODE_WIDTH
     edges, nodes = [], []
     for each in family.relatives:
         x, y = at(each.id)
@@ -183,10 +186,16 @@ def _family(family: Family, places: dict[str, tuple[int, int]], key: str, name: 
             edges.append(element("line", x1=px, y1=py, x2=x, y2=y, class_=kind))
         kind, radius = ("node line-node", 6) if each.is_on_the_line else ("node", 5)
         nodes.append(element("circle", element("title", _about(each)), cx=x, cy=y, r=radius, class_=kind))
-        label = each.id.partition("-")[2] if is_crowded else each.id
         # Under its node on a tree that grows to the right, beside it on one that grows downwards: no edge runs through a name.
-        place = {"x": x + 10, "y": y + 4} if is_downwards else {"x": x, "y": y + 21, "text_anchor": "middle"}
-        nodes.append(element("text", label, class_="axis halo", **place))
+        if is_crowded and not each.is_on_the_line:
+            continue
+        if is_crowded:
+            place: dict[str, float | str] = {"x": x - 12, "y": y + 4, "text_anchor": "end"}
+        elif is_downwards:
+            place = {"x": x + 10, "y": y + 4}
+        else:
+            place = {"x": x, "y": y + 21, "text_anchor": "middle"}
+        nodes.append(element("text", each.id, class_="axis halo", **place))
     words = f"{len(family.relatives)} candidates, from {family.relatives[0].id} to {family.relatives[-1].id}."
     return drawing(key, size, f"Ancestors of {name}", words, [*edges, *nodes])
 

@@ -37,15 +37,19 @@ def headline(summary: RunSummary) -> str:
         return "Nothing to decide: this run repeated an earlier one"
     if plan.get("control_of") is not None:
         return f"Nothing to decide: this is the control arm of {plan['control_of']}"
+    if summary.known:
+        return "Nothing new to decide: what was good enough is in the pool already"
     return "Nothing to decide this morning: no candidate was good enough"
 
 
 def finding(summary: RunSummary) -> str:
     """What the run came to, in one sentence. One that has not ended came to nothing yet, neither good nor bad."""
     if summary.record.status is RunStatus.FINISHED or summary.entries:
-        return verdict(summary)
+        return verdict(summary).removeprefix("nothing was good enough: ")  # the headline says that
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
-    return f"so far {summary.funnel.total} candidates were tried and {scored} scored; none came to admission yet"
+    total = summary.funnel.total
+    tried = "1 candidate was tried" if total == 1 else f"{total} candidates were tried"
+    return f"so far {tried} and {scored} scored; none came to admission yet"
 
 
 def _how(summary: RunSummary) -> str:

@@ -93,9 +93,7 @@ def _environment() -> Environment:
 def _visible(value: object) -> object:
     if isinstance(value, Markup):
         return value
-    if value is None:
-        raise ValueError("a page shows no None: say in words what is missing")
-    return cut(str(value))
+    return "\N{EN DASH}" if value is None else cut(str(value))
 
 
 def figure(value: float | None, digits: int = 3) -> str:

@@ -95,7 +95,8 @@ def time_ticks(begin: int, end: int, most: int) -> tuple[Tick, ...]:
         *((12 * years, "%Y") for years in (1, 2, 5, 10, 20, 50)),
     ):
         chosen = [each for each in months if (each.year * 12 + each.month - 1) % every == 0]
-        if 2 <= len(chosen) <= most:
+        # A month with its year is twice as wide as a year.
+        if 2 <= len(chosen) <= (most if form == "%Y" else most * 3 // 4):
             return tuple(Tick(each.timestamp(), each.strftime(form)) for each in chosen)
     # A few weeks or hours at most: both ends say it.
     form = "%d %b %Y" if end - begin >= 2 * 86_400 else "%d %b %H:%M"

@@ -12,8 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evolution.operators.anatomy import clone, walk
+from evolution.operators.documents import meaning
 from evolution.operators.printing import UnprintableError, print_tree
 from gates.scan import Scanned, scanned_once
+from runtime.source import Language
 
 if TYPE_CHECKING:
     from runtime.source import StrategySource
@@ -31,7 +33,7 @@ _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 def canonical_hash(source: StrategySource) -> str:
     r"""Hex digest of the normal form; equal for texts that differ only in formatting, comments or class name.
 
-    A source that gate one refuses has no tree: its digest is that of its bytes, so only exact copies are equal.
+    Of a document it is that of its meaning: layout and name do not count. A source that gate one refuses has no tree: its digest is that of its bytes, so only exact copies are equal.
 
     >>> from runtime.source import StrategySource
     >>> plain = StrategySource(b"class S(Strategy):\n    def on_bar(self, bar):\n        self.close()\n")
@@ -39,6 +41,8 @@ def canonical_hash(source: StrategySource) -> str:
     >>> canonical_hash(plain) == canonical_hash(noted)
     True
     """
+    if source.language is Language.SIR:
+        return _digest("document", meaning(source).decode("utf-8", "backslashreplace"))
     scanned = scanned_once(source)
     if not isinstance(scanned, Scanned):
         return _digest("bytes", source.sha256)

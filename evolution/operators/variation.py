@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evolution.operators.anatomy import clone, dissect, walk
 from evolution.operators.canonical import canonical_hash, hash_tree, without_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
+from evolution.operators.documents import vary_document
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
 from evolution.operators.jitter import ConstantJitter, ParameterJitter
 from evolution.operators.orders import ExitEdit, SizeEdit
@@ -116,6 +117,8 @@ def vary(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bo
     arity = 2 if crossover else 1
     if len(parents) < arity:
         return NoVariation(reason=f"{arity} parents are needed, {len(parents)} given")
+    if any(parent.language is Language.SIR for parent in parents[:arity]):
+        return _vary_document(parents[:arity], rng, crossover=crossover)
     stock = []
     for parent in parents[:arity]:
         strain = read(parent)
@@ -131,6 +134,17 @@ def vary(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bo
         if child is not None:
             return child
     return NoVariation(reason=f"no operator found anything to change in {ATTEMPTS} attempts")
+
+
+def _vary_document(
+    parents: Sequence[StrategySource], rng: random.Random, *, crossover: bool
+) -> Variation | NoVariation:
+    if len({parent.language for parent in parents}) > 1:
+        return NoVariation(reason="the two parents are written in different languages")
+    child = vary_document(parents, rng, crossover=crossover)
+    if child is None:
+        return NoVariation(reason="no edit of the document found anything to change")
+    return Variation(source=child.source, operator=f"offline/{child.operator}", detail=_capped(child.detail))
 
 
 @lru_cache(maxsize=_STRAINS_REMEMBERED)

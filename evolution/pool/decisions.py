@@ -2,8 +2,8 @@
 
 Whoever changes, removes or inserts a decision in the middle, or an entry's status, breaks the chain or contradicts it,
 and ``verify`` says where. Signatures are over the hashes, so a signed log cannot be computed anew without the keys. What it does
-not stop: somebody who can write to the database can cut off the end of the log, or enrol a key of their own under a new name. Note
-the last hash elsewhere if that matters.
+not stop: somebody who can write to the database can cut off the end of the log together with the looks that it speaks of, or enrol a
+key of their own under a new name. Note the last hash elsewhere if that matters.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ GENESIS = "0" * 64
 """What the first decision has in place of a previous hash."""
 # Long enough for any name and any reason worth reading.
 _MAX_NAME, _MAX_REASON = 100, 2_000
+_PASSED = frozenset({DecisionKind.PROMOTED.value, DecisionKind.RESCORED.value})
 _WITH_SIGNATURE = frozenset({Attestation.SIGNED.value, Attestation.CODE.value})
 
 
@@ -137,6 +138,7 @@ def verify(
     statuses: Mapping[int, str],
     keys: dict[str, str],
     codes: Mapping[str, DecisionCodeRow],
+    looks: Mapping[int, bool | None],
 ) -> ChainReport:
     """Follow the chain from its beginning, check the signatures, and compare where it leads with the entries' statuses.
 
@@ -145,6 +147,7 @@ def verify(
         statuses: Status of every pool entry, by number.
         keys: Public key by name, of everybody who is enrolled with one.
         codes: One-time codes that were given out, by their public halves.
+        looks: Whether each look at a vault was passed, by number; None for one that was not settled.
     """
     chain = _Chain(head=GENESIS, reached=dict.fromkeys(statuses, EntryStatus.CANDIDATE.value), keys=keys, codes=codes)
     problem = None
@@ -157,7 +160,21 @@ def verify(
         wrong = next((number for number in sorted(statuses) if statuses[number] != chain.reached[number]), None)
         if wrong is not None:
             problem = f"entry {entry_id(wrong)} is {statuses[wrong]}, and the decisions leave it {chain.reached[wrong]}"
+    if problem is None:
+        problem = _look_problem(rows, looks)
     return ChainReport(decisions=len(rows), signed=chain.signed, head=chain.head, problem=problem)
+
+
+def _look_problem(rows: Sequence[DecisionRow], looks: Mapping[int, bool | None]) -> str | None:
+    """A look is settled in one transaction with its decision, so neither is there without the other."""
+    told = {row.look: row for row in rows if row.look is not None}
+    for number, passed in sorted(looks.items()):
+        if passed is not None and number not in told:
+            return f"look {number} was settled, and its decision is gone"
+    for number, row in sorted(told.items()):
+        if looks.get(number) is not (row.decision in _PASSED):
+            return f"decision {row.number} is not what its look {number} came to"
+    return None
 
 
 @dataclass(slots=True)

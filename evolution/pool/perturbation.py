@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from evolution.operators.documents import document_neighbours
 from gates.scan import Scanned, scan
 from runtime.source import Language, StrategySource
 
@@ -44,12 +45,17 @@ class _Number(NamedTuple):
 
 
 def neighbours_of(source: StrategySource) -> tuple[Neighbour, ...]:
-    """The neighbours of a strategy, at most ``MOST_NEIGHBOURS``, in the order of its text; none when it is no Python.
+    """The neighbours of a strategy, at most ``MOST_NEIGHBOURS``, in the order of its text; none when the gates refuse it.
 
     Moved are defaults of ``param`` (within their bounds) and other numeric literals. Places in a series (``x[-2]``), 0, 1, 2 and -1 are
     structure, not tuning, and stay. A whole number stays whole and moves by at least 1.
     """
-    scanned = scan(source) if source.language is Language.PYTHON else None
+    if source.language is Language.SIR:
+        return tuple(
+            Neighbour(source=moved, change=change)
+            for moved, change in document_neighbours(source, STEPS, MOST_NEIGHBOURS)
+        )
+    scanned = scan(source)
     if not isinstance(scanned, Scanned):
         return ()
     numbers = sorted(_numbers(scanned.tree, is_fixed=False))

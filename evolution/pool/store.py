@@ -145,8 +145,9 @@ class Pool:
             rows = session.scalars(select(DecisionRow).order_by(col(DecisionRow.number))).all()
             statuses = session.execute(select(col(PoolEntryRow.number), col(PoolEntryRow.status))).all()
             keys, codes = keys_of(session), stored_codes(session)
+            looks = {look.number: look.passed for look in read_looks(session)}
         reached = {number: status for number, status in statuses if number is not None}
-        return decisions.verify(rows, reached, keys, codes)
+        return decisions.verify(rows, reached, keys, codes, looks)
 
     # Admission
 

@@ -4,6 +4,6 @@ Each file beside this one is a candidate like any other: it goes through the gat
 names (``Strategy``, ``param``, ...) are injected there, so nobody imports these modules; they are read as bytes.
 """
 
-from evolution.seeds.shelf import SEED_NAMES, seed_sources
+from evolution.seeds.shelf import DOCUMENT_NAMES, SEED_NAMES, document_sources, seed_sources
 
-__all__ = ["SEED_NAMES", "seed_sources"]
+__all__ = ["DOCUMENT_NAMES", "SEED_NAMES", "document_sources", "seed_sources"]

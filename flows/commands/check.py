@@ -1,4 +1,4 @@
-"""``trigate check FILE``: the three gates on one file."""
+"""``trigate check FILE``: one door for both languages, the three gates for Python and the compiler for documents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 
 def check(
-    file: Annotated[str, typer.Argument(help="A strategy file.", metavar="FILE")],
+    file: Annotated[str, typer.Argument(help="A strategy file, or a document (.json).", metavar="FILE")],
     json: Json = False,
     cage: CageChoice = None,
 ) -> int:
-    """Put one strategy file through the three gates and print what they find."""
+    """Put one strategy file through the three gates, or a document through its compiler, and print what they find."""
+    if Path(file).suffix.lower() == ".json":
+        from flows.commands.sir import check as check_document
+
+        return check_document(file, json=json)
     from flows.opening import gate_cage
     from gates import Admitted, as_document
     from gates import check as judge

@@ -46,6 +46,9 @@ def evolve(
     warm_start: Annotated[
         bool, typer.Option("--warm-start", help="Start also from the front of earlier nights on this data.")
     ] = False,
+    documents: Annotated[
+        bool, typer.Option("--documents", help="Breed documents of the closed language (SIR) beside Python files.")
+    ] = False,
     symbol: Symbol = None,
     timeframe: TimeframeText = None,
     cage: CageChoice = None,
@@ -60,9 +63,13 @@ def evolve(
             f"--control and --llm {llm} exclude each other: a fair control arm would ask the model as often as the search does, at "
             f"twice the cost; leave --llm out to see what selection adds to the offline operators, or leave --control out"
         )
-    if (control or warm_start) and (resume or replay):
+    if documents and llm:
         raise UsageProblem(
-            "--control and --warm-start belong to a new run; --resume and --replay keep to what theirs had"
+            f"--documents and --llm {llm} exclude each other: models write Python in a search; leave one of them out"
+        )
+    if (control or warm_start or documents) and (resume or replay):
+        raise UsageProblem(
+            "--control, --warm-start and --documents belong to a new run; --resume and --replay keep to what theirs had"
         )
     from flows.settings import home_folder, load_settings
     from flows.watch import ConsoleWatch
@@ -77,6 +84,7 @@ def evolve(
         until=_next(until, datetime.now().astimezone()) if until else None,
         control=order.control or control,
         warm_start=order.warm_start or warm_start,
+        documents=order.documents or documents,
     )
     with ConsoleWatch(stderr=json) as watch:
         watch.say(f"Trigate {_version()}: evolving strategies; state is kept in {home}")

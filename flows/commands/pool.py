@@ -13,7 +13,11 @@ from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evolution.pool import Decided, Decision, NotPossible, Pool, PoolEntry, Promotion, Rescore
+    from evolution.pool.keys import SigningKey
+    from flows.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Candidates that passed admission: look at them, promote or decline them.")
 
@@ -136,8 +140,9 @@ def diff(
         print_json(found.document())
         return 0
     one, other = found.first, found.second
-    table("", ("", one, other), [(each.name, each.first, each.second) for each in found.differences])
-    if not found.differences:
+    if found.differences:
+        table("", ("", one, other), [(each.name, each.first, each.second) for each in found.differences])
+    else:
         print(f"{one} and {other} hold for the same, and no figure differs")
     print()
     for line in found.source:
@@ -223,7 +228,8 @@ def _look(
     from flows.settings import home_folder, load_settings
 
     home = home_folder()
-    desk = Desk.open(home, load_settings(config, home, cage=cage))
+    settings = load_settings(config, home, cage=cage)
+    desk = Desk.open(home, settings)
     pool = desk.pool
     entry = _entry(pool, entry_id)
     try:
@@ -241,7 +247,18 @@ def _look(
     if not isinstance(outcome, PromotionRefused):
         _tell(home, outcome.entry, outcome.decision)
     _say_look(pool, entry, outcome, json=json)
+    if isinstance(outcome, Promoted) and signer is not None:
+        _deploy(outcome.entry, by, signer, settings, home, json=json)
     return 0 if isinstance(outcome, (Promoted, Held)) else 1
+
+
+def _deploy(entry: PoolEntry, by: str, signer: SigningKey, settings: Settings, home: Path, *, json: bool) -> None:
+    """Sign what may trade on paper while the key is open. A crash before this costs a ``trigate paper deploy``."""
+    from flows.trading import deploy, open_room
+
+    signed = deploy(open_room(home, settings), entry, by, signer)
+    if not json:
+        print(f"deployment {signed.deployment.id} is signed: trigate paper start {entry.id} --by NAME")
 
 
 def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: bool) -> int:

@@ -224,6 +224,8 @@ def report(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown, and write no page.")] = False,
 ) -> int:
     """The report of one run, for reading in the morning: as text, and as one HTML page that opens offline."""
+    from evolution.ledger import UnknownIdError
+    from evolution.morning import read_stored
     from evolution.report import render_markdown
     from flows.morning import write_report
     from flows.settings import home_folder
@@ -231,7 +233,11 @@ def report(
     if markdown and (html is not None or open or force):
         raise UsageProblem("--markdown prints and writes no page: leave --html, --open and --force out")
     ledger, pool = stores()
-    summary = _summary(ledger, pool, run_id)
+    try:
+        stored = read_stored(ledger, pool, run_id, is_cut_short=_is_cut_short(ledger.run(run_id)))
+    except UnknownIdError as error:
+        raise UsageProblem(plain(str(error))) from None
+    summary = stored.summary
     if markdown:
         print(render_markdown(summary), end="")
         return 0
@@ -242,8 +248,8 @@ def report(
         home_folder(),
         summary.record.id,
         to=html,
-        is_cut_short=summary.is_cut_short,
         is_forced=force,
+        stored=stored,
     )
     print(f"report: {plain(str(path))}")
     if open:

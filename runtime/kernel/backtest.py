@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
 
 from runtime.indicators import compute, lookback
@@ -90,7 +91,10 @@ def first_row(declared: Declaration, config: RunConfig) -> int:
     return max(config.start, longest, declared.need - 1)
 
 
-def columns_of(declared: Declaration, bars: Bars) -> list[list[float]]:
-    """Values of the declared series over all bars, one list each."""
+def columns_of(declared: Declaration, bars: Bars) -> list[array[float]]:
+    """Values of the declared series over all bars, one array each.
+
+    Not lists: the floats are made as the run comes to them, while they are in the processor's cache, and go as it leaves them.
+    """
     prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
-    return [compute(call.name, prices, call.source, dict(call.params)).tolist() for call in declared.calls]
+    return [array("d", compute(call.name, prices, call.source, dict(call.params)).tobytes()) for call in declared.calls]

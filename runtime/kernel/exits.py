@@ -70,6 +70,9 @@ class QuietRange(NamedTuple):
 NEVER_QUIET = QuietRange(math.inf, -math.inf)
 """No bar stays inside."""
 
+ALWAYS_QUIET = QuietRange(-math.inf, math.inf)
+"""Nothing can happen to the position by itself: it has no bracket, and its account no rules of its own."""
+
 
 def quiet_range(books: Portfolio, instrument: Instrument, *, is_cash: bool) -> QuietRange:
     """Where a bar must stay for the position to go on untouched."""

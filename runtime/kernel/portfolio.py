@@ -102,18 +102,18 @@ class Portfolio:
         adverse, favourable = (
             (entry - self.worst, self.best - entry) if is_long else (self.worst - entry, entry - self.best)
         )
-        return Trade(
-            side=_BUY if is_long else _SELL,
-            quantity=closed,
-            entry_row=self.entry_row,
-            exit_row=row,
-            entry_price=entry,
-            exit_price=price,
-            fees=fees,
-            pnl=gross - fees,
-            mae=max(adverse, 0.0) / entry,
-            mfe=max(favourable, 0.0) / entry,
-            exit_reason=reason,
+        return Trade(  # in the order of its fields: by name takes twice as long
+            _BUY if is_long else _SELL,
+            closed,
+            self.entry_row,
+            row,
+            entry,
+            price,
+            fees,
+            gross - fees,
+            max(adverse, 0.0) / entry,
+            max(favourable, 0.0) / entry,
+            reason,
         )
 
     def _clear(self) -> None:
@@ -124,17 +124,21 @@ class Portfolio:
 
     def observe(self, low: float, high: float) -> None:
         """Let the position have seen these prices (trail and excursions)."""
-        # Compared by hand: max() and min() are calls, and most bars move neither.
+        # Compared by hand: max() and min() are calls, and most bars move neither (hence PLR1730).
         if self.position > 0.0:
-            self.best = max(self.best, high)
-            self.worst = min(self.worst, low)
+            if high > self.best:  # noqa: PLR1730
+                self.best = high
+            if low < self.worst:  # noqa: PLR1730
+                self.worst = low
         elif self.position < 0.0:
-            self.best = min(self.best, low)
-            self.worst = max(self.worst, high)
+            if low < self.best:  # noqa: PLR1730
+                self.best = low
+            if high > self.worst:  # noqa: PLR1730
+                self.worst = high
 
     def protect(self, ticket: Ticket) -> None:
         """Take over the bracket values that a filled order carried; values it did not carry stay."""
-        if self.position == 0.0 or (ticket.stop_loss is None and ticket.take_profit is None and ticket.trail is None):
+        if self.position == 0.0:
             return
         bracket = self.bracket or Bracket()
         self.bracket = Bracket(

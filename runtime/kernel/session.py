@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from enum import Enum
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from runtime.desk import Action
 from runtime.kernel.equity import mark
@@ -113,20 +112,11 @@ class StrategyHost(Protocol):
 _CANCEL = Action.CANCEL
 
 
-class _Due(NamedTuple):
-    """A request on its way to the venue."""
+_Due: TypeAlias = "tuple[int, Ticket | Cancel]"
+"""A request on its way to the venue, and the row at whose open it takes effect. Bare, like ``_Asked``: made for every order."""
 
-    row: int
-    """Row at whose open it takes effect."""
-    order: Ticket | Cancel
-
-
-class _State(Enum):
-    """How much of the venue the next bar concerns."""
-
-    IDLE = "flat, and nothing waits"
-    HOLDING = "a position, and nothing waits"
-    WAITING = "orders wait, or the strategy does not know the latest yet"
+_Asked: TypeAlias = "tuple[int, Request | str]"
+"""A line of the order log to be: the row, and what was asked there."""
 
 
 class Session:
@@ -149,7 +139,7 @@ class Session:
         self._instrument = instrument
         self._limits = limits
         self._pending: deque[_Due] = deque()
-        self._log: list[OrderEntry] = []
+        self._log: list[_Asked] = []
         self._asked = 0
         self._orders = 0
         self._rows = 0
@@ -183,23 +173,32 @@ class Session:
             numbers = range(
                 self._rows - self.first_tradable_bar + 1, self._rows - self.first_tradable_bar + 1 + len(bars)
             )
-            self._loop(zip(bars, numbers, *values, strict=True))
+            self._loop(zip(bars, numbers, *values, strict=True), bars)
 
-    def _loop(self, moments: Iterator[Moment]) -> None:
-        # While nothing waits at the venue the host goes on by itself: over everything while flat, over the bars that
-        # leave the position alone while holding. This is the hot path of a search.
+    def _loop(self, moments: Iterator[Moment], bars: Sequence[Bar]) -> None:
+        # While nothing waits at the venue and the strategy knows the latest, the host goes on by itself: over everything
+        # while flat, over the bars that leave the position alone while holding. This is the hot path of a search.
+        venue, first = self.venue, self._rows
         while self.end is None:
-            self._disturbing = None
-            state = self._state
-            if state is _State.WAITING:
-                self._disturbing = next(moments, None)
-                went = False
+            if venue.resting or self._pending or venue.changed:
+                moment = next(moments, None)
+                if moment is None:
+                    return
+                self._step(moment)
+            elif not venue.books.position:
+                if not self._glide(moments):
+                    return
+            elif venue.is_undisturbed:
+                row = self._rows
+                if not self._glide(moments):
+                    return
+                venue.watch(bars[row - first : self._rows - first])
             else:
-                went = self._glide(moments if state is _State.IDLE else self._undisturbed(moments))
-            if self._disturbing is not None:
-                self._step(self._disturbing)
-            elif not went:
-                return
+                went = self._hold(moments)
+                if self._disturbing is not None:
+                    self._step(self._disturbing)
+                elif not went:
+                    return
 
     def _glide(self, moments: Iterator[Moment]) -> bool:
         last, requests = self._host.glide(moments)
@@ -207,6 +206,10 @@ class Session:
             return False
         self._arrive(last, requests)
         return True
+
+    def _hold(self, moments: Iterator[Moment]) -> bool:
+        self._disturbing = None
+        return self._glide(self._undisturbed(moments))
 
     def _undisturbed(self, moments: Iterator[Moment]) -> Iterator[Moment]:
         """Bars that leave the position alone, up to the first one that does not."""
@@ -241,20 +244,14 @@ class Session:
         if requests:
             self._take(requests, self._rows - 1, bar)
 
-    @property
-    def _state(self) -> _State:
-        venue = self.venue
-        if venue.resting or self._pending or venue.changed:
-            return _State.WAITING
-        return _State.HOLDING if venue.books.position else _State.IDLE
-
     def _trade(self, row: int, bar: Bar) -> Sequence[Fill]:
         """Let the venue have a bar; gives the new fills."""
         venue = self.venue
         known = len(venue.fills)
         last_close = bar.open if self._last is None else self._last.close
-        while self._pending and self._pending[0].row <= row:
-            venue.activate(self._pending.popleft().order, bar, last_close)
+        pending = self._pending
+        while pending and pending[0][0] <= row:
+            venue.activate(pending.popleft()[1], bar, last_close)
         if venue.resting or venue.market or venue.books.position:
             venue.trade(row, bar)
         return venue.fills[known:]
@@ -263,7 +260,7 @@ class Session:
         books = self.venue.books
         seen: tuple[OpenOrder, ...] = ()
         if self.venue.resting or self._pending:
-            waiting = [*self.venue.resting, *(due.order for due in self._pending if isinstance(due.order, Ticket))]
+            waiting = [*self.venue.resting, *(order for _, order in self._pending if isinstance(order, Ticket))]
             seen = tuple(ticket.seen() for ticket in waiting)
         return Account(books.cash, books.position, books.entry_price if books.position else None, seen)
 
@@ -279,12 +276,16 @@ class Session:
         due = row + 1 + self._config.decision_delay
         for asked in requests:
             request = self._numbered(asked)
-            self._log.append(OrderEntry(row, canonical(request)))
             try:
-                self._pending.append(_Due(due, self._judged(request)))
-                self.venue.changed = True
+                self._pending.append((due, self._judged(request)))
             except OrderRefused as refusal:
                 self.venue.refuse(bar, str(refusal), request.id)
+                self._log.append((row, canonical(request)))
+            else:
+                # Its values are plain numbers then, and can be written down when the run is over, all in one go. A tag may be
+                # longer than what is kept of it.
+                self.venue.changed = True
+                self._log.append((row, canonical(request) if request.tag else request))
 
     def _judged(self, request: Request) -> Ticket | Cancel:
         order, most = judge(request, self._config, self._instrument), self._limits.open_orders
@@ -308,6 +309,11 @@ class Session:
 
     def _fail(self, failure: Failure) -> None:
         self.end, self.failure = RunEnd.FAILED, failure
+
+    @property
+    def on_the_way(self) -> tuple[Ticket | Cancel, ...]:
+        """Checked requests that the venue has not seen yet, in order."""
+        return tuple(order for _, order in self._pending)
 
     def finish(self, close: NDArray[np.float64]) -> RunReport:
         """End the run and report it.
@@ -333,7 +339,9 @@ class Session:
             refused=tuple(self.venue.refused),
             refused_count=self.venue.refused_count,
             open_orders=self._still_open(),
-            order_log=tuple(self._log),
+            order_log=tuple(
+                [OrderEntry(row, asked if type(asked) is str else canonical(asked)) for row, asked in self._log]  # type: ignore[arg-type]  # a request
+            ),
             log=tuple(self._host.log),
             ruined=self.venue.ruined,
             last_row=self._rows - 1 if self._rows else None,

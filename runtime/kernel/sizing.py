@@ -63,14 +63,15 @@ class Sizer:
         Raises:
             OrderRefused: the account or the venue does not allow it; names the amounts.
         """
-        wanted = order.quantity
-        if order.action is _TARGET:
+        wanted, action = order.quantity, order.action
+        if action is _TARGET:
             change = self.target_change(order, price)
             if change == 0.0 or (change > 0.0) is not (side is _BUY):
                 return 0.0
             wanted = abs(change)
-        reducing = self.reducing_side
-        if order.action is _CLOSE and side is not reducing:
+        position = self._books.position
+        reducing = _SELL if position > 0.0 else _BUY if position < 0.0 else None
+        if action is _CLOSE and side is not reducing:
             raise OrderRefused("nothing to close: the position is 0")
         if side is reducing:
             return self._reduce(wanted, side, price)
@@ -149,8 +150,11 @@ class Sizer:
         if quantity <= 0.0:
             raise OrderRefused(f"quantity {wanted:.10g} is below one lot of {self._instrument.lot:.10g}")
         notional, least = quantity * price, self._instrument.min_notional
-        if quantity < max(_LEAST_QUANTITY, _LEAST_SHARE * abs(self._books.position)) or notional < max(
-            _LEAST_NOTIONAL, _LEAST_SHARE * abs(self._books.cash)
+        if (
+            quantity < _LEAST_QUANTITY
+            or notional < _LEAST_NOTIONAL
+            or quantity < _LEAST_SHARE * abs(self._books.position)
+            or notional < _LEAST_SHARE * abs(self._books.cash)
         ):
             raise OrderRefused(f"quantity {quantity:.10g} is too small to trade")
         if quantity > _MOST or notional > _MOST:

@@ -13,11 +13,20 @@ The order of things inside a bar is part of the contract with strategies:
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from runtime.desk import Action
 from runtime.kernel.costs import ceil_to, fee_of, fee_within, floor_to, slipped
-from runtime.kernel.exits import NEVER_QUIET, QuietRange, adverse_exits, profit_level, quiet_range, trailed
+from runtime.kernel.exits import (
+    ALWAYS_QUIET,
+    NEVER_QUIET,
+    QuietRange,
+    adverse_exits,
+    profit_level,
+    quiet_range,
+    trailed,
+)
 from runtime.kernel.matching import Hit, Path, at_open, inside, is_protective, trigger_of
 from runtime.kernel.portfolio import Mark, Portfolio
 from runtime.kernel.report import Refusal, Trade
@@ -26,6 +35,8 @@ from runtime.kernel.tickets import Cancel, OrderRefused, Ticket
 from runtime.model import Fill, OrderType, Side
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from runtime.kernel.report import RunConfig
     from runtime.model import Bar, Instrument
 
@@ -37,6 +48,8 @@ _BUY, _SELL = Side.BUY, Side.SELL
 _SELLS_FIRST = (_SELL, _BUY)
 _TARGET, _CLOSE = Action.TARGET, Action.CLOSE
 _MARKET = OrderType.MARKET
+
+_high_of, _low_of = itemgetter(2), itemgetter(3)
 
 # Refusals kept with their reasons; all are counted.
 MAX_REFUSALS = 100
@@ -62,6 +75,7 @@ class Venue:
         """Something that a strategy can see has changed. The reader puts it back."""
         self._costs = config.costs
         self._instrument = instrument
+        self._never_slips = not config.costs.slippage_bps
         self._tick = instrument.tick
         self._sizer = Sizer(config, instrument, self.books)
         self._is_cash = self._sizer.is_cash
@@ -117,9 +131,21 @@ class Venue:
             self._quiet = trailed(self._quiet, books, self._instrument)
         return True
 
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether the position goes on over any bar while nothing waits; ``watch`` then takes many at once."""
+        return self._quiet is ALWAYS_QUIET
+
+    def watch(self, bars: Sequence[Bar]) -> None:
+        """Let a position that nothing can disturb have seen these bars."""
+        self.books.observe(min(map(_low_of, bars)), max(map(_high_of, bars)))
+
     def _quiet_range(self) -> QuietRange:
-        if not self.books.position or (self._borrow and self.books.position < 0.0):
+        position = self.books.position
+        if not position or (self._borrow and position < 0.0):
             return NEVER_QUIET
+        if self._is_cash and self.books.bracket is None:
+            return ALWAYS_QUIET
         return quiet_range(self.books, self._instrument, is_cash=self._is_cash)
 
     def trade(self, row: int, bar: Bar) -> None:
@@ -130,7 +156,7 @@ class Venue:
         marked = len(self.marks)
         if self.books.position and not self._quiet.low < open_ < self._quiet.high:
             self._leave_at_open(open_)
-        if not self.ruined:
+        if (self.market or self.resting) and not self.ruined:
             self._open_phase(open_)
         self._quiet = self._quiet_range()
         disturbed = self.books.position and not (self._quiet.low < low and high < self._quiet.high)
@@ -363,7 +389,7 @@ class Venue:
         side = order.side
         if side is None:
             raise AssertionError(order)
-        price = self._price(hit, side)
+        price = hit.price if self._never_slips else self._price(hit, side)
         try:
             quantity = self._sizer.size(order, side, price)
         except OrderRefused as refusal:
@@ -371,7 +397,8 @@ class Venue:
             return
         if quantity > 0.0:
             self._book(self._fill(side, quantity, price, order.tag, order.id), "signal")
-            self.books.protect(order)
+            if order.stop_loss is not None or order.take_profit is not None or order.trail is not None:
+                self.books.protect(order)
 
     def _leave(self, hit: Hit, reason: str) -> None:
         """Close the whole position for a reason of its own."""
@@ -387,7 +414,7 @@ class Venue:
         self.resting, self.market = [], []
 
     def _price(self, hit: Hit, side: Side) -> float:
-        if not hit.slips or not self._costs.slippage_bps:
+        if not hit.slips or self._never_slips:
             return hit.price
         price = slipped(self._costs, hit.price, buying=side is _BUY)
         return ceil_to(price, self._tick) if side is _BUY else floor_to(price, self._tick)
@@ -396,7 +423,7 @@ class Venue:
         fee = fee_of(self._costs, quantity, price)
         if self._is_cash and side is _SELL:
             fee = fee_within(fee, self.books.cash, quantity * price)
-        return Fill(ts=self._bar.ts, side=side, quantity=quantity, price=price, fee=fee, tag=tag, order_id=order_id)
+        return Fill(self._bar[0], side, quantity, price, fee, tag, order_id)
 
     def _book(self, fill: Fill, reason: str) -> None:
         trade = self.books.apply(self._row, fill, reason)

@@ -31,7 +31,7 @@ from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from runtime.store import open_engine
 
-PLAN = SearchPlan(generations=4, population=10, islands=2, migrate_every=2, archive_rate=0.2, tune_rate=0.8, patience=3)
+PLAN = SearchPlan(generations=4, population=8, islands=2, migrate_every=2, archive_rate=0.2, tune_rate=0.8, patience=3)
 RHYTHMS = [random.Random(number).randbytes(256) for number in range(12)]
 SEED = 20_261_130
 

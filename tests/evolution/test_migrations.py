@@ -12,6 +12,7 @@ from sqlmodel import SQLModel
 import evolution.llm.tables  # fills the metadata
 import evolution.migrations
 import evolution.tables  # fills the metadata
+import runtime.paper.tables  # noqa: F401 - fills the metadata
 from runtime.store import VERSION_TABLE, _known_revisions, open_engine
 
 

@@ -76,8 +76,11 @@ class Store:
                 source=StrategySource(f"# {index}".encode()),
                 provenance=Provenance(operator="seed/x", parents=(), seed=None),
             )
+            rhythm = b"" if outcome is TrialOutcome.SCORED else None
             card = CARD if outcome is TrialOutcome.SCORED else None
-            self.ledger.add_trials([Trial(candidate=candidate, outcome=outcome, reason="ran", scorecard=card)])
+            self.ledger.add_trials(
+                [Trial(candidate=candidate, outcome=outcome, reason="ran", scorecard=card, rhythm=rhythm)]
+            )
         if status is not RunStatus.RUNNING:
             self.ledger.finish_run(run_id, status)
         return run_id

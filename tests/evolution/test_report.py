@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evolution.afterwards import ValidationReport
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool, Refusal
 from evolution.report import (
     best_trials,
+    escape_cell,
     escape_markdown,
     escape_text,
     refusals_by_check,
@@ -135,27 +138,19 @@ Search
   memory: 0 draws refused as known, 0 candidates as duplicates in behaviour, 0 results recalled from earlier nights
 
 Funnel
-  3 candidates
-  0 barren
-  1 rejected (gate 1: 1, gate 2: 0, gate 3: 0)
-  0 killed
-  0 failed
-  0 duplicate
-  0 stopped
-  0 vetoed
-  2 scored
+  3 candidates: 2 scored, 1 rejected (gate 1: 1)
 
-Best by seed score on train
-  g000-c001: score 0.750 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
-  g000-c000: score 0.250 (buy and hold 0.400), 40 round trips, drawdown 20.0%, by offline/jitter
+Best by seed score on train (buy and hold: 0.400)
+  g000-c001: score 0.750, 40 round trips, drawdown 20.0%, by jitter
+  g000-c000: score 0.250, 40 round trips, drawdown 20.0%, by jitter
 
 How the best one came about
-  g000-c001 scored, score 0.750; offline/jitter
+  g000-c001 0.750 scored, offline/jitter
 
 Most frequent findings
   1 x gate 1 import-not-allowed: import of os
 
-Generations
+Front on train, generation by generation
   generation 0: hypervolume 0.1250; 2 scored
 
 Refused at admission, check by check
@@ -239,8 +234,39 @@ def test_near_copies_among_the_best_are_named_as_such(ledger, pool, run_id):
         replace(trial(run_id, index, score=score), rhythm=rhythm)
         for index, (score, rhythm) in enumerate([(0.9, wave), (0.8, wave), (0.7, other)])
     )
-    lines = [line for line in render_text(replace(summary, best=best)).splitlines() if "by offline/jitter" in line]
-    assert [line.partition("by offline/jitter")[2] for line in lines] == ["", "; earns like g000-c000", ""]
+    lines = [line for line in render_text(replace(summary, best=best)).splitlines() if "round trips" in line]
+    assert [line.partition("20.0%, ")[2] for line in lines] == [
+        "by jitter",
+        "earns like g000-c000",
+        "by jitter",
+    ]
+
+
+def test_a_long_run_shows_the_generations_that_moved_the_front(ledger, pool, run_id):
+    volumes = [0.5 + (number >= 30) + (number >= 70) for number in range(100)]
+    for number, volume in enumerate(volumes):
+        ledger.add_generation(run_id, GenerationSummary(generation=number, hypervolume=volume, counts={"scored": 2}))
+    lines = [line for line in render_text(run_summary(ledger, pool, run_id)).splitlines() if "generation " in line]
+    numbers = [int(line.split()[1].rstrip(":")) for line in lines if "hypervolume" in line]
+    assert {0, 30, 70, 99} <= set(numbers)
+    assert len(numbers) == 10
+    assert "  the other 90 moved the front by at most 0.0000" in render_text(run_summary(ledger, pool, run_id))
+
+
+def test_what_validation_showed_is_told_with_how_many_were_read(ledger, pool, run_id):
+    ledger.add_generation(run_id, GenerationSummary(generation=0, hypervolume=0.5, counts={"scored": 2}))
+    summary = replace(run_summary(ledger, pool, run_id), validation=ValidationReport(reads=3, volume=0.25))
+    assert "  validation: hypervolume 0.2500 of the 3 sources that were read there\n" in render_text(summary)
+
+
+def test_lines_of_ours_fit_a_narrow_terminal(ledger, pool, run_id):
+    detail = "exit of the second parent: self.long and (self.dip[-1] > self.recovery_level or bar.close < 1.0)"
+    one = trial(run_id, 0, score=0.75)
+    made_by = replace(one.candidate.provenance, detail=detail, operator="offline/linked_crossover")
+    ledger.add_trials([replace(one, candidate=replace(one.candidate, provenance=made_by))])
+    lines = render_text(run_summary(ledger, pool, run_id)).splitlines()
+    assert any("offline/linked_crossover: exit of" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines if line.startswith("  g000"))
 
 
 def test_the_best_come_first_and_equal_ones_in_order_of_their_ids():
@@ -284,6 +310,45 @@ def test_escaping_keeps_plain_words_as_they_are():
     plain = "Zoë's edge, 5% a year: 北川"
     assert escape_text(plain) == plain
     assert escape_markdown(plain) == plain
+    assert escape_cell(plain) == plain
+
+
+@pytest.mark.parametrize("escape", [escape_markdown, escape_cell])
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("![x](http://evil.example/i.png)", "[x]("),
+        ("see http://evil.example", "http://"),
+        ("www.evil.example", "www."),
+        ("me@evil.example", "e@"),
+        ("<img src=x>", "<img"),
+        ("&lt;b&gt;", "&lt;"),
+        ("**bold**", "**"),
+        ("_odd_", "_odd_"),
+        ("`code`", "`code"),
+    ],
+)
+def test_nothing_that_markdown_would_act_on_is_left(escape, text, gone):
+    unescaped = re.sub(r"\\.", "", escape(text))
+    assert gone not in unescaped
+
+
+@pytest.mark.parametrize(
+    "text", ["# heading", "> quotation", "- item", "+ item", "1. item", "12) item", "| a | b", "*rule"]
+)
+def test_a_cell_does_not_begin_as_something_else(text):
+    assert "\\" in escape_cell(text)[:4]
+
+
+def test_a_cell_keeps_our_own_words_free_of_escapes():
+    """Not every page that shows a table reads its cells as Markdown."""
+    for words in (
+        "maximum drawdown 37.12% in train-4 (limit 30.00%)",
+        "offline/param_jitter",
+        "Sharpe 0.09, Calmar -0.03, turnover 5.6 a year (bounds over 12 cells); seed score 0.55 against 0.66",
+        "gate 1: import of os at line 3",
+    ):
+        assert escape_cell(words) == words
 
 
 def test_a_long_line_is_cut():

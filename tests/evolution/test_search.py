@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.search import ProposalKind, Search, SearchEnd, SearchPlan, as_entrant
 from evolution.trial import Trial, TrialOutcome
-from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.card import Objectives, Scorecard
 from gates.findings import Finding
 from runtime.source import StrategySource
 
@@ -20,27 +21,9 @@ PLAN = SearchPlan(generations=4, population=6, llm_share=0.3)
 RAN = {TrialOutcome.SCORED, TrialOutcome.VETOED}
 
 
-def metrics(trades=20, exposure=0.5):
-    return Metrics(
-        total_return=0.1,
-        cagr=0.05,
-        sharpe=1.0,
-        sortino=1.0,
-        calmar=0.5,
-        max_drawdown=0.1,
-        turnover=5.0,
-        exposure=exposure,
-        trades=trades,
-        fees=1.0,
-        final_equity=110.0,
-        seed_score=1.0,
-    )
-
-
 def card(objectives, violation=0.0, trades=40, exposure=0.5):
-    cell = CellResult(
-        symbol="A", fold="train-1", metrics=metrics(trades, exposure), buy_and_hold=metrics(), ruined=False
-    )
+    """With all of a cell that a search looks at."""
+    cell = SimpleNamespace(metrics=SimpleNamespace(exposure=exposure), trading=None)
     return Scorecard(
         cells=(cell,),
         objectives=objectives,

@@ -192,6 +192,29 @@ def house(trigate, stocked):
     return trigate
 
 
+@pytest.fixture
+def here(house, monkeypatch, capsys):
+    """The same commands in this very process: quick, for what is not about processes."""
+    from flows.cli import main
+
+    for name in [name for name in os.environ if name.startswith(("PREFECT", "TRIGATE"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TRIGATE_HOME", str(house.home))
+    monkeypatch.chdir(house.home.parent)
+
+    def run(*words, **environment):
+        with monkeypatch.context() as context:
+            for name, value in environment.items():
+                context.setenv(name, value)
+            capsys.readouterr()
+            code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return Ended(code, said.out, said.err)
+
+    house.run = run
+    return house
+
+
 def _free_ports(count):
     import socket
 

@@ -24,13 +24,13 @@ LATER = ENDED + timedelta(days=91)
 
 
 @pytest.fixture
-def old(house):
+def old(here):
     """A home whose one run has ended, with a file of a candidate that never entered the pool."""
-    engine = open_engine(house.home)
+    engine = open_engine(here.home)
     TrialLedger(engine, now=lambda: ENDED).finish_run(RUN, RunStatus.FINISHED)
     engine.dispose()
-    (house.home / "runs" / RUN / "candidates" / "g000-c001.py").write_text("x = 1\n")
-    return house
+    (here.home / "runs" / RUN / "candidates" / "g000-c001.py").write_text("x = 1\n")
+    return here
 
 
 def opened(home):
@@ -86,18 +86,22 @@ def test_the_command_says_what_would_go_and_touches_nothing_without_yes(old):
     assert old.run("runs", "prune", "--older-than", "0").code == 2
 
 
-def test_history_goes_by_age_and_by_name_and_with_its_artifacts(old, prefect_url, monkeypatch):
+def test_history_goes_by_age_and_by_name_and_with_its_artifacts(old, prefect_url, prefect_folder, monkeypatch):
     """Runs of other people on the same server stay, and so do runs that have not ended."""
     monkeypatch.setitem(os.environ, "PREFECT_API_URL", prefect_url)
     api = Api(url=prefect_url, auth=None)
 
     def made(flow, state):
         flow_id = api.call("flows/", {"name": flow}).body["id"]
-        stamp = {"timestamp": "2001-05-01T00:00:00Z"}
-        return api.call("flow_runs/", {"flow_id": flow_id, "state": {"type": state} | stamp}).body["id"]
+        body = {"flow_id": flow_id, "name": "long ago", "state": {"type": state}}
+        return api.call("flow_runs/", body).body["id"]
 
     gone = [made("evolve", "COMPLETED"), made("generation", "FAILED")]
     kept = [made("evolve", "PAUSED"), made("somebody-elses", "COMPLETED")]
+    # Nobody can say through the API that something ended long ago.
+    with sqlite3.connect(prefect_folder / "prefect.db", timeout=60) as connection:
+        connection.execute("UPDATE flow_run SET end_time = '2001-05-01 00:00:00.000000' WHERE name = 'long ago'")
+    connection.close()
     artifact = {"key": "generation", "type": "table", "data": "[]", "flow_run_id": gone[0]}
     artifact_id = api.call("artifacts/", artifact).body["id"]
     engine, pool = opened(old.home)

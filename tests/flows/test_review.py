@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import urllib.request
-
 import pytest
 
 from evolution.pool import Choice, IssuedCode, Pool, keys
 from evolution.pool.keys import KeyFiles
 from flows import review as module
+from flows.api import Api
 from flows.clock import now
 from flows.forms import ReviewRequest
 from flows.review import ATTEMPTS, ReviewForm
@@ -77,18 +75,18 @@ class WaitingError(Exception):
 
 
 @pytest.fixture
-def review(house, monkeypatch):
-    made = Review(house.home, monkeypatch)
+def review(here, monkeypatch):
+    made = Review(here.home, monkeypatch)
     made.enrol()
     assert made.run() is None
     return made
 
 
-def test_a_code_promotes_with_the_same_line_in_the_log_as_the_command(review, house):
+def test_a_code_promotes_with_the_same_line_in_the_log_as_the_command(review, here):
     """But for what stands behind it, and the hashes that follow from that."""
     state = review.fill(decision="promote", reason="steady on every fold", code=review.code())
     assert (state.name, state.is_completed()) == ("Promoted", True)
-    ours = house.run("pool", "show", "p-0001", "--json").document
+    ours = here.run("pool", "show", "p-0001", "--json").document
     (line,) = ours["decisions"]
     assert (line["decision"], line["by"], line["attestation"]) == ("promoted", "Ada", "signed by one-time code")
     assert (line["reason"], line["look"]) == ("steady on every fold", 1)
@@ -99,11 +97,11 @@ def test_a_code_promotes_with_the_same_line_in_the_log_as_the_command(review, ho
     assert review.run().name == "Decided elsewhere"
 
 
-def test_the_command_writes_that_line_too(house):
+def test_the_command_writes_that_line_too(here):
     key = {"TRIGATE_PASSPHRASE": PASSPHRASE}
-    assert house.run("people", "add", "Ada", **key).code == 0
+    assert here.run("people", "add", "Ada", **key).code == 0
     words = ("--by", "Ada", "--reason", "steady on every fold", "--json")
-    line = house.run("pool", "promote", "p-0001", *words, **key).document["decision"]
+    line = here.run("pool", "promote", "p-0001", *words, **key).document["decision"]
     assert (line["decision"], line["by"], line["attestation"]) == ("promoted", "Ada", "signed")
     assert (line["reason"], line["look"]) == ("steady on every fold", 1)
 
@@ -186,16 +184,16 @@ def test_a_decision_made_elsewhere_ends_it(review):
     assert "p-0001 is declined: decision 1, by Ada" in state.message
 
 
-def test_without_keys_there_is_nothing_to_ask(house, monkeypatch):
+def test_without_keys_there_is_nothing_to_ask(here, monkeypatch):
     """Unsigned decisions are for the terminal."""
-    made = Review(house.home, monkeypatch)
+    made = Review(here.home, monkeypatch)
     state = made.run()
     assert state.name == "Not possible"
     assert "trigate people add" in state.message
     assert made.asked == []
 
 
-def test_the_card_shows_the_evidence_once_and_nothing_in_it_is_markup(review, house):
+def test_the_card_shows_the_evidence_once_and_nothing_in_it_is_markup(review, here):
     entry = review.pool.get("p-0001")
     assert review.shown[0].startswith("# p-0001, a candidate\n")
     for check in entry.card.checks:
@@ -222,36 +220,36 @@ def test_the_form_tells_what_is_kept_in_the_clear_and_where_codes_come_from():
     assert "trigate people code" in fields["code"]["description"]
 
 
-def test_a_code_is_asked_for_at_the_command_line(house):
+def test_a_code_is_asked_for_at_the_command_line(here):
     key = {"TRIGATE_PASSPHRASE": PASSPHRASE}
     words = ("people", "code", "p-0001", "--decision", "promote", "--by", "Ada")
-    nobody = house.run(*words, **key)
+    nobody = here.run(*words, **key)
     assert (nobody.code, nobody.out) == (
         1,
         "Ada has no signing key, and a code is signed with one; trigate people add 'Ada' makes it\n",
     )
-    assert house.run("people", "list", "--json").document == []
-    assert house.run("people", "add", "Ada", **key).code == 0
-    given = house.run(*words, **key)
+    assert here.run("people", "list", "--json").document == []
+    assert here.run("people", "add", "Ada", **key).code == 0
+    given = here.run(*words, **key)
     assert given.code == 0
     assert len(given.out.strip().replace("-", "")) == 25
     assert "promote p-0001 in the name of Ada, once, until" in given.err
-    wrong = house.run(*words, "--json", TRIGATE_PASSPHRASE="correct house")
+    wrong = here.run(*words, "--json", TRIGATE_PASSPHRASE="correct house")
     assert (wrong.code, wrong.document["verdict"]) == (1, "refused")
-    asked = house.run(*words)
+    asked = here.run(*words)
     assert (asked.code, "run this on a terminal" in asked.err) == (2, True)
-    odd = house.run("people", "code", "p-0001", "--decision", "retire", "--by", "Ada", **key)
+    odd = here.run("people", "code", "p-0001", "--decision", "retire", "--by", "Ada", **key)
     assert (odd.code, "write promote or decline" in odd.err) == (2, True)
-    assert house.run("people", "code", "p-0099", "--decision", "decline", "--by", "Ada", **key).code == 2
+    assert here.run("people", "code", "p-0099", "--decision", "decline", "--by", "Ada", **key).code == 2
 
 
-def test_the_command_ends_reviews_that_wait_for_it(house, prefect_url):
+def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url):
+    api = Api(url=prefect_url, auth=None)
+
     def call(path, body):
-        request = urllib.request.Request(
-            f"{prefect_url}/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.loads(answer.read())
+        answer = api.call(path, body)
+        assert answer.is_good, answer
+        return answer.body
 
     flow = call("flows/", {"name": "review"})["id"]
     paused = {"type": "PAUSED", "name": "Suspended"}
@@ -259,9 +257,7 @@ def test_the_command_ends_reviews_that_wait_for_it(house, prefect_url):
         call("flow_runs/", {"flow_id": flow, "parameters": {"request": {"entry": entry}}, "state": paused})["id"]
         for entry in ("p-0001", "p-0002")
     )
-    done = house.run(
-        "pool", "decline", "p-0001", "--by", "Ada", "--reason", "no", "--json", PREFECT_API_URL=prefect_url
-    )
+    done = here.run("pool", "decline", "p-0001", "--by", "Ada", "--reason", "no", "--json", PREFECT_API_URL=prefect_url)
     assert done.document["verdict"] == "declined"
     assert "1 waiting review of p-0001 ended by this decision" in done.err
     states = {each["id"]: each for each in call("flow_runs/filter", {"flow_runs": {"id": {"any_": [waiting, other]}}})}
@@ -269,7 +265,7 @@ def test_the_command_ends_reviews_that_wait_for_it(house, prefect_url):
     assert "p-0001 is declined: decision 1, by Ada" in states[waiting]["state"]["message"]
     assert states[other]["state_type"] == "PAUSED"
     # A server that does not answer takes nothing from a decision.
-    retired = house.run(
+    retired = here.run(
         "pool", "retire", "p-0001", "--by", "Ada", "--reason", "x", PREFECT_API_URL="http://127.0.0.1:9/api"
     )
     assert retired.code == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -10,8 +12,10 @@ import pytest
 from evolution.ledger import TrialLedger
 from evolution.report import render_text
 from evolution.run import RunFacts
-from evolution.trial import TrialOutcome
-from flows.commands.evolve import _next
+from evolution.trial import Trial, TrialOutcome
+from fitness.card import CellResult, Objectives, Scorecard
+from flows import night as nights
+from flows.commands.evolve import _next, evolve
 from flows.control import run_control
 from flows.night import Order
 from flows.problems import UsageProblem
@@ -87,6 +91,69 @@ def test_the_control_arm_has_the_same_budget_and_both_are_seen_on_validation(hom
     assert "control (r-" in text
     with pytest.raises(UsageProblem, match="has already finished"):
         stored_order(open_engine(home), sampled["run_id"])
+
+
+def judged(candidate, _evaluator, bench, **_options):
+    """A trial that follows from the source alone; some break a limit, some earn at the same times."""
+    rng = random.Random(candidate.source.sha256)
+    metrics = bench.cells[0].buy_and_hold
+    violation = rng.choice((0.0, 0.0, 0.4))
+    card = Scorecard(
+        cells=(CellResult(symbol="A", fold="train-1", metrics=metrics, buy_and_hold=metrics, ruined=False),),
+        objectives=Objectives(sharpe=rng.gauss(0.5, 0.5), calmar=rng.gauss(0.3, 0.3), turnover=rng.uniform(1, 60)),
+        violation=violation,
+        vetoes=("too deep",) if violation else (),
+        score=rng.random(),
+        benchmark_score=0.4,
+        beats_buy_and_hold=True,
+        trades=40,
+        max_drawdown=0.1,
+    )
+    return Trial(
+        candidate=candidate,
+        outcome=TrialOutcome.VETOED if violation else TrialOutcome.SCORED,
+        reason="because",
+        scorecard=card,
+        behaviour=candidate.source.sha256,
+        rhythm=random.Random(rng.randrange(9)).randbytes(256),
+    )
+
+
+@pytest.mark.slow
+def test_neither_workers_nor_the_order_in_which_they_finish_leave_a_trace(tmp_path, monkeypatch):
+    """With tuning, archive and niches; only what judges a source is made up."""
+    monkeypatch.setattr(nights, "run_trial", judged)
+
+    def one_by_one(night, candidates):
+        for candidate in candidates:
+            night.try_candidate(candidate)
+
+    def backwards(night, candidates):
+        one_by_one(night, reversed(candidates))
+
+    def together(night, candidates):
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            list(pool.map(night.try_candidate, random.Random(1).sample(candidates, len(candidates))))
+
+    found = []
+    settings = Settings.model_validate({"data": ORDER.data, "workers": 1})
+    order = replace(ORDER, generations=4, population=12, tune_rate=0.7)
+    for work in (one_by_one, backwards, together):
+        home = tmp_path / work.__name__
+        home.mkdir()
+        with open_night(settings, home, SilentWatch(), order) as night:
+            while night.search.end is None:
+                work(night, night.breed())
+                night.close_generation()
+            survivors = [trial.candidate.id for trial in night.search.survivors]
+            found.append((results(night), survivors, [trial.candidate.id for trial in night.finalists()]))
+    assert found[0] == found[1] == found[2]
+    assert "offline/tune" in {trial.candidate.provenance.operator for trial in night.trials.values()}
+
+
+def test_a_control_arm_with_a_model_is_refused_with_its_reason():
+    with pytest.raises(UsageProblem, match=r"--llm local exclude each other.*at twice the cost; leave --llm out"):
+        evolve(control=True, llm="local")
 
 
 def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_path):

@@ -147,6 +147,10 @@ class Api:
             self.headers["Authorization"] = "Basic " + base64.b64encode(password.encode()).decode()
 
     def call(self, path, body=None, method=None):
+        """The server says 503 while somebody else writes to its database."""
+        return wait_until(lambda: found if (found := self.once(path, body, method))[0] != 503 else None, "an answer")
+
+    def once(self, path, body, method):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/{path}", data, self.headers, method=method)
         try:
@@ -171,7 +175,7 @@ def test_a_schedule_fires_by_itself_and_what_dies_is_started_again(house, tmp_pa
         assert started.document["phase"] == "ready"
         api = Api(started.document["api"], standing.auth_string(trigate.home))
         deployment = _closed_doors(api)
-        _reviews(trigate, api)
+        _reviews(trigate, api, tmp_path)
         _fires(trigate, api, deployment, tmp_path)
         _comes_back(trigate, api)
         _works(trigate, api, deployment)
@@ -209,11 +213,18 @@ def _closed_doors(api):
     return deployment
 
 
-def _reviews(trigate, api):
+def _reviews(trigate, api, tmp_path):
     """A person promotes from the UI's form; what is forged moves nothing, and another review of the same entry ends by it."""
     _, deployment = api.call("deployments/name/review/review")
+    canary = tmp_path / "canary-of-a-review"
+    # A command, an environment and a folder of somebody's choice are not what runs.
+    sent = {"command": f"touch {canary}", "env": {"TRIGATE_HOME": str(tmp_path / "other")}, "working_dir": "/"}
     body = {"parameters": {"request": {"entry": "p-0001"}}}
-    first, second = (api.call(f"deployments/{deployment['id']}/create_flow_run", body)[1]["id"] for _ in range(2))
+    create = f"deployments/{deployment['id']}/create_flow_run"
+    status, said = api.call(create, body | {"job_variables": sent})
+    assert status in {201, 409, 422}, said
+    smuggler = said["id"] if status == 201 else None
+    first, second = (api.call(create, body)[1]["id"] for _ in range(2))
 
     def is_waiting(run, attempt):
         state = api.call(f"flow_runs/{run}")[1]["state"]
@@ -247,6 +258,8 @@ def _reviews(trigate, api):
     (line,) = shown["decisions"]
     assert (line["by"], line["attestation"]) == ("Ada", "signed by one-time code")
     assert "cannot be trusted" not in trigate.run("pool", "show", "p-0001").out
+    assert smuggler is None or wait_until(lambda: ended(smuggler), "the smuggler's review")
+    assert not canary.exists()
     # The key of a person is no business of the worker, whatever the terminal knew that started it.
     worker = standing.find(trigate.home).worker_pid
     assert b"correct horse" not in Path(f"/proc/{worker}/environ").read_bytes()
@@ -284,6 +297,10 @@ def _fires(trigate, api, deployment, tmp_path):
     assert not (tmp_path / "other").exists()
     listed = newest_run(trigate)
     assert (listed["status"], listed["dataset"], listed["trials"]) == ("finished", "planted-edge", 8)
+    # Nobody was at a terminal, and the page lies there in the morning.
+    page = (trigate.home / "reports" / f"{listed['id']}.html").read_text(encoding="utf-8")
+    assert "planted-edge, synthetic bars" in page
+    assert ">finished<" in page
 
 
 def _comes_back(trigate, api):

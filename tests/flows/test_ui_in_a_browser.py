@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from evolution.report import escape_cell
 from flows.artifacts import _row
 
 pytestmark = pytest.mark.slow
@@ -107,12 +106,3 @@ def test_what_a_candidate_wrote_stays_text_in_a_table(browser, prefect_url):
     assert browser.run("document.querySelectorAll('td img, td a, td strong, td code').length") == 0
     assert browser.run("document.title") != "taken"
     assert not [each for each in browser.requests if "evil" in each]
-
-
-def test_words_of_ours_need_no_escapes_in_a_cell():
-    for words in (
-        "maximum drawdown 37.12% in train-4 (limit 30.00%)",
-        "offline/param_jitter",
-        "Sharpe 0.09, Calmar -0.03, turnover 5.6 a year (bounds over 12 cells); seed score 0.55 against 0.66",
-    ):
-        assert escape_cell(words) == words

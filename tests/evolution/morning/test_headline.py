@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from evolution.morning.headline import headline
 from evolution.pool.entry import EntryStatus
 from evolution.run import RunStatus
 
@@ -63,3 +64,15 @@ def test_a_run_that_can_go_on_says_how(make, changes, word):
     morning = make.night(trials=(), **changes).morning()
     assert morning.headline == f"The run did not come to its end ({word}): let it go on"
     assert morning.commands[0].text == "trigate evolve --resume r-20261130-001"
+
+
+def test_what_the_pool_has_already_is_neither_new_nor_bad(make):
+    night = make.night(trials=(make.trial(0, 0),))
+    stored = night.stored()
+    stored = stored._replace(summary=make.replace(stored.summary, known=("p-0003",)))
+    assert headline(stored.summary) == "Nothing new to decide: what was good enough is in the pool already"
+
+
+def test_the_finding_does_not_repeat_the_headline(make):
+    morning = make.night(trials=(make.trial(0, 0, score=0.2),)).morning()
+    assert morning.finding == "none beats buy and hold on train (best 0.200 against 0.400), of 1 that were scored"

@@ -63,7 +63,7 @@ def test_growth_ticks_are_few_whatever_the_range(low, factor, most):
     ],
 )
 def test_time_ticks_are_first_days_of_years_or_months(begin, end, labels):
-    assert [tick.label for tick in time_ticks(stamp(*begin), stamp(*end), 7)] == labels
+    assert [tick.label for tick in time_ticks(stamp(*begin), stamp(*end), 8)] == labels
 
 
 def test_a_scale_maps_its_ends_and_a_logarithmic_one_its_middle():

@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from evolution.afterwards import validation_report
 from evolution.pool import CHECKS, AdmissionLimits, AlreadyIn, Entered, EntryStatus, NotAdmitted, is_admitted
 from evolution.pool.admission import Stage
 from evolution.pool.card import AdmissionCard
+from evolution.pool.segment import SegmentFailure, SegmentFigures
+from evolution.selection import hypervolume
+from fitness.card import Objectives
 from gates.findings import Finding, Rejected
 from runtime.cage.outcome import CageEnd, CageOutcome
 from runtime.kernel.report import Costs, Failure, OrderEntry, RunConfig, RunEnd
@@ -25,6 +29,27 @@ def test_a_good_candidate_meets_every_check_in_order_and_enters(house):
     assert (entry.id, entry.status, entry.score) == ("p-0001", EntryStatus.CANDIDATE, 1.1)
     assert entry.source == trial.candidate.source
     assert house.pool.list() == (entry,)
+
+
+def test_a_read_of_validation_keeps_its_objectives_for_the_report(house):
+    """No check looks at them."""
+    trial = house.add_trial()
+    house.consider(trial)
+    (read,) = house.pool.validation_reads(trial.candidate.run_id)
+    assert read.psr is not None
+    found = validation_report([read])
+    assert (found.reads, found.volume) == (1, hypervolume([read.objectives] if read.objectives else []))
+    assert house.pool.validation_reads("r-another") == ()
+
+
+def test_what_breaks_the_drawdown_limit_or_failed_adds_no_volume_and_counts_as_read():
+    goals = Objectives(sharpe=1.0, calmar=1.0, turnover=10.0)
+    figures = SegmentFigures(bars=300, trades=9, max_drawdown=0.2, active_sharpe=1.0, psr=0.9, objectives=goals)
+    deep = replace(figures, max_drawdown=0.31)
+    failed = SegmentFailure(reason="it raised", is_repeatable=True)
+    report = validation_report([figures, deep, failed, replace(figures, objectives=None)])
+    assert (report.reads, report.volume) == (4, hypervolume([goals]))
+    assert validation_report([]) is None
 
 
 @pytest.mark.parametrize(

@@ -466,3 +466,18 @@ def test_a_status_without_a_decision_is_noticed(decided):
     with writing(decided.engine) as session:
         session.execute(text("UPDATE pool_entry SET status = 'promoted' WHERE number = 1"))
     assert decided.pool.verify_chain().problem == "entry p-0001 is promoted, and the decisions leave it declined"
+
+
+def test_a_log_whose_end_was_cut_off_contradicts_the_looks(decided):
+    """Also when the statuses were set back to match."""
+    with writing(decided.engine) as session:
+        session.execute(text("DELETE FROM decision WHERE number > 1"))
+        session.execute(text("UPDATE pool_entry SET status = 'candidate' WHERE number = 2"))
+    assert decided.pool.verify_chain().problem == "look 1 was settled, and its decision is gone"
+
+
+@pytest.mark.parametrize("change", ["UPDATE vault_look SET passed = 0", "DELETE FROM vault_look"])
+def test_a_look_that_was_changed_contradicts_its_decision(decided, change):
+    with writing(decided.engine) as session:
+        session.execute(text(change))
+    assert decided.pool.verify_chain().problem == "decision 2 is not what its look 1 came to"

@@ -1,0 +1,227 @@
+"""Plans of people and models: one door in, a second party, and out through the same order path as a strategy's own.
+
+A plan waits until somebody else than its maker approves it, or until its time is over. What may be planned at all is configuration
+(``runtime.paper.permissions``): patterns of ``kind:action``, of which a denying one always wins. The runner executes approved plans at the next bar.
+
+PlanProblem    a plan or an answer to one is not possible; the text is one sentence
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from runtime.desk import Action, Request
+from runtime.kernel.logged import read_request
+from runtime.kernel.tickets import canonical
+from runtime.paper.canon import encode, moment, stamp
+from runtime.paper.deployment import account_of
+from runtime.paper.signing import is_signed
+from runtime.paper.tables import PlanRow, RunRow
+from runtime.paper.values import MakerKind, PlanStatus, RunStatus
+from runtime.store import reading, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
+    from runtime.paper.audit import Auditor
+    from runtime.paper.permissions import Permissions
+
+BY_POLICY = "system:policy"
+"""The approver of what a person has allowed beforehand, in the configuration."""
+_MACHINES = "system:"
+
+
+class PlanProblem(ValueError):  # noqa: N818  # said to a person as it is
+    """Nothing was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What somebody wants to be done."""
+
+    id: str
+    run: str
+    request: str
+    """Canonical text."""
+    reason: str
+    maker: str
+    maker_kind: MakerKind
+    created: datetime
+    expires: datetime
+    status: PlanStatus
+    checker: str | None
+
+
+def plan_text(plan: Plan) -> str:
+    """A plan as text, without its status: what an approval is about and a signature covers."""
+    facts = [plan.id, plan.run, plan.request, plan.reason, plan.maker, plan.maker_kind.value]
+    return encode(["trigate-plan/1", *facts, stamp(plan.created), stamp(plan.expires)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Maker:
+    """Who makes a plan, and why."""
+
+    name: str
+    kind: MakerKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBook:
+    """The plans of one store."""
+
+    engine: Engine
+    auditor: Auditor
+
+    def make(self, run: str, request: Request, maker: Maker, permissions: Permissions) -> Plan:
+        """Make a plan; it waits for its approval unless the permissions allow it beforehand.
+
+        Raises:
+            PlanProblem: there is no such run, it is over, or the permissions deny it.
+        """
+        if not isinstance(request.action, Action):
+            raise PlanProblem("a plan buys, sells, closes, sets a target or cancels")
+        verdict = permissions.verdict(maker.kind, request.action)
+        if verdict == "deny":
+            raise PlanProblem(
+                f"plans like {maker.kind.value}:{request.action.value} are denied in [paper.plans]; nothing was planned"
+            )
+        at = self.auditor.now()
+        with writing(self.engine, durable=True) as session:
+            _running(session, run)
+            row = PlanRow(
+                id=f"{run}-h{secrets.token_hex(4)}",
+                run=run,
+                request=canonical(request),
+                reason=maker.reason,
+                maker=maker.name,
+                maker_kind=maker.kind.value,
+                created=stamp(at),
+                expires=stamp(at + timedelta(minutes=permissions.life_minutes)),
+                status=PlanStatus.PENDING.value,
+            )
+            if verdict == "allow":
+                row.status, row.checker, row.checked = PlanStatus.APPROVED.value, BY_POLICY, stamp(at)
+            session.add(row)
+            session.flush()
+            plan = _plan(row)
+            self.auditor.append(
+                session,
+                run,
+                "plan",
+                {
+                    "plan": plan.id,
+                    "request": plan.request,
+                    "maker": plan.maker,
+                    "reason": plan.reason,
+                    "verdict": verdict,
+                },
+            )
+        return plan
+
+    def answer(self, plan_id: str, *, by: str, approve: bool, public_key: str | None, signature: str | None) -> Plan:
+        """Approve or reject a plan.
+
+        Args:
+            plan_id: which.
+            by: the person who answers, as enrolled.
+            approve: False rejects.
+            public_key: the person's, hex; None where nobody has keys.
+            signature: over ``plan_text``, hex.
+
+        Raises:
+            PlanProblem: it does not wait any more, or the person made it, or the signature does not hold.
+        """
+        at = self.auditor.now()
+        if by.startswith(_MACHINES):
+            raise PlanProblem(f"{by!r} is no person, and a person answers a plan")
+        with writing(self.engine, durable=True) as session:
+            row = session.get(PlanRow, plan_id)
+            if row is None:
+                raise PlanProblem(f"there is no plan {plan_id!r}; trigate paper list shows those that wait")
+            plan = _plan(row)
+            if plan.status is not PlanStatus.PENDING:
+                raise PlanProblem(f"plan {plan_id} is {plan.status.value}; only one that waits can be answered")
+            if at >= plan.expires:
+                raise PlanProblem(f"plan {plan_id} was good until {row.expires}; make it again")
+            if approve and account_of(by) == account_of(plan.maker):
+                raise PlanProblem(
+                    f"{by} made this plan, and whoever makes a plan never approves it; somebody else must"
+                )
+            if signature is not None and not is_signed(public_key or "", plan_text(plan), signature):
+                raise PlanProblem(f"the signature on plan {plan_id} does not hold; nothing was approved")
+            status = PlanStatus.APPROVED if approve else PlanStatus.REJECTED
+            row.status, row.checker, row.checked = status.value, by, stamp(at)
+            row.public_key, row.signature = public_key, signature
+            session.add(row)
+            session.flush()
+            self.auditor.append(
+                session, row.run, "answer", {"plan": plan_id, "by": by, "status": status.value, "signature": signature}
+            )
+            return _plan(row)
+
+    def get(self, plan_id: str) -> Plan:
+        """One plan.
+
+        Raises:
+            PlanProblem: there is none.
+        """
+        with reading(self.engine) as session:
+            row = session.get(PlanRow, plan_id)
+            if row is None:
+                raise PlanProblem(f"there is no plan {plan_id!r}; trigate paper list shows those that wait")
+            return _plan(row)
+
+    def waiting(self) -> tuple[Plan, ...]:
+        """Plans that wait for an answer and are still good, oldest first."""
+        return tuple(plan for plan in self._with(PlanStatus.PENDING, None) if plan.expires > self.auditor.now())
+
+    def approved(self, run: str) -> tuple[tuple[str, Request], ...]:
+        """Plans to be executed in a run now."""
+        at = self.auditor.now()
+        return tuple(
+            (plan.id, read_request(plan.request))
+            for plan in self._with(PlanStatus.APPROVED, run)
+            if plan.expires > at and plan.maker_kind is not MakerKind.STRATEGY
+        )
+
+    def _with(self, status: PlanStatus, run: str | None) -> Sequence[Plan]:
+        query = select(PlanRow).where(col(PlanRow.status) == status.value)
+        if run is not None:
+            query = query.where(col(PlanRow.run) == run)
+        with reading(self.engine) as session:
+            return [_plan(row) for row in session.scalars(query.order_by(col(PlanRow.created), col(PlanRow.id)))]
+
+
+def _running(session: Session, run: str) -> None:
+    row = session.get(RunRow, run)
+    if row is None:
+        raise PlanProblem(f"there is no paper run {run!r}; trigate paper list shows them")
+    if RunStatus(row.status).is_over:
+        raise PlanProblem(f"paper run {run} is {row.status}; a plan needs one that runs")
+
+
+def _plan(row: PlanRow) -> Plan:
+    return Plan(
+        id=row.id,
+        run=row.run,
+        request=row.request,
+        reason=row.reason,
+        maker=row.maker,
+        maker_kind=MakerKind(row.maker_kind),
+        created=moment(row.created),
+        expires=moment(row.expires),
+        status=PlanStatus(row.status),
+        checker=row.checker,
+    )

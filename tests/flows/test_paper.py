@@ -1,0 +1,180 @@
+"""Paper trading at the command line: from a promotion to the story of a night, in real cages."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from evolution.candidate import Candidate, Provenance
+from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.ledger import TrialLedger
+from evolution.pool import Pool, admission_bars
+from evolution.pool.runner import open_runner
+from evolution.run import RunFacts
+from evolution.seeds import seed_sources
+from flows.hooks import run_hooks
+from flows.identity import config_hash
+from flows.settings import Settings
+from flows.story import tell
+from gates import CellJob, open_proof_cage, prove
+from runtime.kernel import RunConfig
+from runtime.market import WARMUP_BARS, open_dataset
+from runtime.store import open_engine
+from runtime.version import ENGINE_VERSION
+
+pytestmark = pytest.mark.slow
+
+KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
+FROM = "2008-06-02"
+LOOSE = "[paper.guards]\norder_notional = 1e9\nmax_drawdown = 0.9\ndaily_loss = 0.9\n"
+
+
+def _now():
+    return datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def promoted(tmp_path_factory):
+    """A home with one promoted entry and a signed deployment: a seed on the set with a planted edge."""
+    home = tmp_path_factory.mktemp("promoted") / "home"
+    settings = Settings()
+    engine = open_engine(home)
+    ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
+    dataset, config = open_dataset("planted-edge", home), settings.run_config()
+    facts = RunFacts(
+        seed=1,
+        plan={},
+        dataset=dataset.name,
+        dataset_sha256=dataset.sha256,
+        config_hash=config_hash(settings),
+        engine_version=ENGINE_VERSION,
+    )
+    candidate = Candidate(
+        id="g000-c000",
+        run_id=ledger.start_run(facts).id,
+        generation=0,
+        index=0,
+        source=dict(seed_sources())["breakout"],
+        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
+    )
+    bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)
+    with open_runner(admission_bars(dataset)) as runner:
+        trial = run_trial(candidate, CageEvaluator(cage=runner.cage, bench=bench), bench)
+        ledger.add_trials([trial])
+        pool.consider(trial, dataset=dataset, runner=runner, config=config)
+    engine.dispose()
+    return home
+
+
+@pytest.fixture
+def desk(trigate, promoted):
+    shutil.copytree(promoted, trigate.home)
+    (trigate.home / "trigate.toml").write_text(LOOSE)
+    done = trigate.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady", **KEY)
+    assert done.code == 0, done.out + done.err
+    assert "is signed: trigate paper start p-0001" in done.out
+    return trigate
+
+
+def start(desk, *words, by="Ada", **environment):
+    base = ("paper", "start", "p-0001", "--by", by, "--symbol", "PLANT-A", "--replay", "planted-edge", "--from", FROM)
+    return desk.run(*base, *words, "--json", **KEY | environment)
+
+
+def test_a_promoted_entry_runs_a_replayed_night_to_the_backtests_fills_and_its_story_is_told(desk):
+    done = start(desk)
+    assert (done.code, done.document["status"]) == (0, "finished"), done.out + done.err
+    run = done.document["id"]
+    bars = open_dataset("planted-edge", desk.home).bars["PLANT-A"]
+    first = int(np.searchsorted(bars.ts, datetime.fromisoformat(f"{FROM}T00:00+00:00").timestamp()))
+    with open_proof_cage() as cage:
+        cell = CellJob(key="PLANT-A", start=first, stop=len(bars), warmup=WARMUP_BARS)
+        source = dict(seed_sources())["breakout"]
+        (report,) = prove(source, cage, {"PLANT-A": bars}, [cell], RunConfig()).reports
+    with sqlite3.connect(desk.home / "trigate.db") as database:
+        stored = database.execute("SELECT ts, side, quantity, price, fee FROM paper_fill ORDER BY number").fetchall()
+    assert stored == [(int(f.ts.timestamp()), f.side.value, f.quantity, f.price, f.fee) for f in report.fills]
+    assert stored
+    status = desk.run("paper", "status", run, "--json").document
+    assert status["equity"] == report.equity[-1]
+    assert (status["fills"], status["locks"], status["lag_s"]) == (len(stored), [], None)
+    told = desk.run("paper", "audit", run)
+    assert told.code == 0
+    assert told.out.count(" filled ") == len(stored)
+    assert "audit log: whole;" in told.out
+    exported = desk.home / "audit.jsonl"
+    assert desk.run("paper", "audit", "--export", str(exported)).code == 0
+    assert desk.run("paper", "audit", "--file", str(exported)).code == 0
+    lines = exported.read_text().splitlines(keepends=True)
+    exported.write_text("".join(lines[:-2]))
+    cut = desk.run("paper", "audit", "--file", str(exported), "--json")
+    assert (cut.code, "its tail was cut" in cut.document["verdict"]) == (1, True)
+    assert desk.run("paper", "list").out.count(run) == 1
+
+
+def test_what_does_not_hold_any_more_is_refused_at_start_and_at_resume(desk):
+    assert start(desk, by="Eve").document["code"] == 403
+    wrong = start(desk, TRIGATE_PASSPHRASE="another one")
+    assert wrong.code == 2
+    real = start(desk, "--venue", "exchange")
+    assert "real money is out of scope" in real.document["message"]
+    queued = start(desk, "--queue")
+    assert queued.code == 0
+    run = queued.document["id"]
+    again = start(desk, "--queue")
+    assert (again.code, again.document["code"]) == (1, 409)
+    (deployment,) = desk.run("paper", "list", "--json").document["deployments"]
+    revoked = desk.run("paper", "revoke", deployment["id"], "--by", "Ada", "--reason", "too risky", **KEY)
+    assert revoked.code == 0
+    resumed = desk.run("paper", "resume", run, "--json", **KEY)
+    assert (resumed.code, resumed.document["status"]) == (1, "revoked")
+    assert "was revoked by Ada" in resumed.document["reason"]
+    assert "has no signed deployment" in start(desk).document["error"]["message"]
+
+
+def test_no_guard_no_run(desk):
+    off = "\n".join(f"{name} = {value}" for name, value in {"market_hours": "false", "order_notional": "-1"}.items())
+    (desk.home / "trigate.toml").write_text(f"[paper.guards]\n{off}\n")
+    wrong = start(desk)
+    assert (wrong.code, "order_notional" in wrong.document["error"]["message"]) == (2, True)
+    (desk.home / "trigate.toml").write_text("")
+    done = start(desk, "--queue", "--without-guard")
+    run = desk.run("paper", "status", done.document["id"], "--json").document
+    assert (run["guards"], run["unguarded_by"]) == (None, "Ada")
+    assert desk.run("paper", "stop", run["id"], "--by", "Ada", "--json").document == {"id": run["id"], "stopped": True}
+
+
+def test_plans_by_hand_need_a_second_person(desk):
+    run = start(desk, "--queue").document["id"]
+    desk.run("people", "add", "Bob", **KEY)
+    plan = desk.run("paper", "plan", run, "buy", "--quantity", "3", "--by", "Ada", "--reason", "news", "--json", **KEY)
+    assert plan.document["status"] == "pending_approval"
+    own = desk.run("paper", "approve", plan.document["id"], "--by", "Ada", "--json", **KEY)
+    assert (own.code, "never approves it" in own.document["message"]) == (1, True)
+    other = desk.run("paper", "approve", plan.document["id"], "--by", "Bob", "--json", **KEY)
+    assert (other.code, other.document["status"], other.document["checker"]) == (0, "approved", "Bob")
+    assert desk.run("paper", "resume", run, "--json", **KEY).code == 0
+    told = desk.run("paper", "audit", run).out
+    assert f"wanted [0 buy quantity=3.0] passed on, plan {plan.document['id']}" in told
+
+
+def test_a_hook_that_does_not_agree_keeps_a_step_from_happening():
+    assert run_hooks([("true",), ("cat",)], "plan", {"a": 1}) is None
+    assert run_hooks([("true",), ("false",)], "plan", {}) == "hook 'false' ended with 1"
+    assert "No such file" in run_hooks([("/nowhere/hook",)], "plan", {})
+    secret = run_hooks([("sh", "-c", "env >&2; exit 3")], "plan", {})
+    assert "ended with 3" in secret
+    assert "TRIGATE" not in secret
+
+
+def test_the_story_leaves_out_other_runs():
+    line = json.dumps(
+        {"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": "stop", "body": {"by": "Ann"}}
+    )
+    assert tell([line], "t-1") == ["1 2026-11-30T22:00:00Z t-1 stop: by Ann"]
+    assert tell([line], "t-2") == []
