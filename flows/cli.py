@@ -17,6 +17,7 @@ from flows.commands.pool import app as pool
 from flows.commands.runs import app as runs
 from flows.commands.runs import report
 from flows.commands.station import down, up
+from flows.commands.work import work
 from flows.exits import guarded
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ app = typer.Typer(
     "you decide if they trade (on paper).",
 )
 app.command("evolve")(evolve)
+app.command("work")(work)
 app.command("check")(check)
 app.command("backtest")(backtest)
 app.add_typer(runs, name="runs")

