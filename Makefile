@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-prefect bench-search bench-workers clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -45,6 +45,14 @@ $(PEERS)/.done: benchmarks/requirements-peers.txt
 bench-search: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_search.py $(ARGS)
 	@$(BIN)/python benchmarks/bench_search_scaling.py
+
+# What Prefect costs per candidate, and its server's start.
+bench-prefect: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_prefect.py $(ARGS)
+
+# What a second process on the same run brings.
+bench-workers: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_workers.py $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
