@@ -13,11 +13,11 @@ import argparse
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -50,6 +50,11 @@ def lead(options: argparse.Namespace) -> None:
     print(json.dumps({"wall_s": wall_s, "cpu_s": sum(each.ru_utime + each.ru_stime for each in usage)}), flush=True)
 
 
+def _children_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def night(home: Path, *, helped: bool) -> dict[str, float]:
     """One night in processes of its own; what it took."""
     from evolution.ledger import TrialLedger
@@ -76,13 +81,14 @@ def night(home: Path, *, helped: bool) -> dict[str, float]:
     took: dict[str, float] = json.loads(leader.stdout.readline())
     leader.wait()
     if helper is not None:
-        helper.send_signal(signal.SIGTERM)
-        _, _, usage = os.wait4(helper.pid, 0)
-        took["cpu_s"] += usage.ru_utime + usage.ru_stime
+        before = _children_s()
+        helper.wait()  # nobody leads the run any more, so it ends by itself
+        took["cpu_s"] += _children_s() - before
     ledger = TrialLedger(open_engine(home), now=lambda: datetime.now(UTC))
     took["candidates"] = len(ledger.trials(run))
     took["helped"] = sum(ledger.run(run).story.get("helpers", {}).values())
-    took["results"] = hash(tuple((trial.candidate.id, trial.outcome, trial.scorecard) for trial in ledger.trials(run)))
+    results = [(trial.candidate.id, trial.outcome.value, trial.scorecard) for trial in ledger.trials(run)]
+    took["results"] = zlib.crc32(repr(results).encode())
     return took
 
 
