@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import TrialLedger
 from evolution.pool import Binding, Pool
+from evolution.pool.promotion import PromotionRefused
 from flows.clock import now
+from flows.confirmations import stored_confirmation
 from flows.identity import config_hash
 from flows.opening import dataset, engine, runner, vault
+from runtime.sir.compile import Refused, compile_document
+from runtime.sir.confirmation import why_not_promotable
+from runtime.source import Language
 from runtime.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
@@ -57,11 +62,20 @@ class Desk:
             return str(error)
         return None
 
+    def unconfirmed(self, entry: PoolEntry) -> str | None:
+        """Why a document cannot be promoted yet: its author assumed something, and nobody has said yes to it."""
+        if entry.source.language is not Language.SIR:
+            return None
+        compiled = compile_document(entry.source.data)
+        if isinstance(compiled, Refused):
+            return compiled.reason
+        return why_not_promotable(compiled.plan, stored_confirmation(self.home, compiled.sha256))
+
     def obstacle(self, entry: PoolEntry) -> str | None:
         """Why a promotion would be refused whoever asks; nothing is spent, and nobody is asked or enrolled for it."""
-        edited = self.edited(entry)
-        if edited is not None:
-            return edited
+        standing = self.edited(entry) or self.unconfirmed(entry)
+        if standing is not None:
+            return standing
         found = self.pool.obstacle(
             entry, binding=self._binding(entry), open_vault=lambda: vault(entry.binding.dataset, self.home)
         )
@@ -69,6 +83,9 @@ class Desk:
 
     def promote(self, entry: PoolEntry, *, by: str, reason: str, signer: Signer | None) -> Promotion:
         """Spend one look at the vault on an entry (``Pool.promote``)."""
+        unconfirmed = self.unconfirmed(entry)
+        if unconfirmed is not None:
+            return PromotionRefused(reason=unconfirmed)
         return self.pool.promote(
             entry.id,
             by=by,
