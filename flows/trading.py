@@ -7,7 +7,7 @@ import os
 import random
 import socket
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,11 @@ from runtime.paper.plans import PlanBook
 from runtime.paper.runner import RunParts, Unwatched
 from runtime.paper.runs import RunBook, RunRefused
 from runtime.paper.signing import SigningError, open_runner_key
+from runtime.sir.build import build
+from runtime.sir.compile import Refused, compile_document
+from runtime.sir.host import ProgramHost
+from runtime.sir.vocabulary import Mode
+from runtime.source import Language
 from runtime.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
@@ -363,10 +368,20 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
     )
 
 
+def _seated_document(entry: PoolEntry, deployment: Deployment) -> Callable[[], AbstractContextManager[StrategyHost]]:
+    compiled = compile_document(entry.source.data, mode=Mode.PAPER)
+    if isinstance(compiled, Refused):
+        raise UsageProblem(f"entry {entry.id}: its document cannot trade on paper: {compiled.reason}")
+    program = build(compiled.plan)
+    return lambda: nullcontext(ProgramHost(program, deployment.timeframe))
+
+
 def _seated(
     cage: Cage, entry: PoolEntry, deployment: Deployment, symbol: str
 ) -> Callable[[], AbstractContextManager[StrategyHost]]:
-    """A caged child of its own for the source, as in a proof run."""
+    """Where the source runs: a caged child of its own, as in a proof run; a document needs none."""
+    if entry.source.language is Language.SIR:
+        return _seated_document(entry, deployment)
     class_name = judge_text(entry.source)
     if isinstance(class_name, Rejected):
         raise UsageProblem(f"entry {entry.id}: the gates of this version refuse its text; rescore or retire it")
