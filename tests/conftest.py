@@ -36,6 +36,7 @@ def chromium():
     return sys.modules[name]
 
 
+@pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server for the tests of this worker."""
     name = "trigate_tests_postgres_server"

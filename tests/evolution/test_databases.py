@@ -60,7 +60,7 @@ def test_a_run_comes_back_exactly(ledger):
 
 def test_a_trial_comes_back_exactly_and_is_never_rewritten(ledger, told):
     run = ledger.start_run(FACTS).id
-    first = told(0, run=run, sharpe=0.1 + 0.2, calmar=5e-324, reason="NUL \0 and \udcff")
+    first = told(0, run=run, sharpe=0.1 + 0.2, calmar=5e-324, reason="NUL \0 and \udcff", rhythm=bytes(range(256)))
     first = replace(first, candidate=replace(first.candidate, source=StrategySource(bytes(range(256)))))
     other = told(1, run=run, outcome=TrialOutcome.FAILED, scorecard=None, behaviour=None)
     assert ledger.add_trials([first, other]) == 2
