@@ -311,16 +311,16 @@ def _comes_back(trigate, api):
 
     def again():
         now = standing.find(trigate.home)
-        return now if now.restarts == 2 else None
+        is_new = now.server_pid != before.server_pid and now.worker_pid != before.worker_pid
+        return now if now.restarts >= 2 and is_new else None
 
-    after = wait_until(again, "the restart")
-    assert after.server_pid != before.server_pid
-    assert after.worker_pid != before.worker_pid
+    wait_until(again, "the restart")
     assert api.call("deployments/name/evolve/evolve-nightly")[0] == 200
     document = trigate.run("doctor", "--json").document
     assert "answers" in document["server"]
     assert document["worker"] == "up"
-    assert document["restarts"] == 2
+    # Two at least: a worker that comes back before its server does ends once more.
+    assert document["restarts"] >= 2
 
 
 def _works(trigate, api, deployment):
