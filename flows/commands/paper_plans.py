@@ -1,0 +1,112 @@
+"""``trigate paper plan`` and ``approve``: orders by hand, and the second party that answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from flows.commands.options import ConfigFile, Json
+from flows.commands.paper_room import By, Reason, RunId, key_of, plan_document, room_of, say_refusal
+from flows.output import plain, print_json
+from flows.problems import UsageProblem
+
+if TYPE_CHECKING:
+    from runtime.desk import Request
+    from runtime.paper.plans import Plan
+
+
+def plan(
+    run: RunId,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="buy, sell, close, target or cancel.")],
+    by: By,
+    reason: Reason,
+    quantity: Annotated[
+        float | None, typer.Option(help="Units; the weight of a target; the order's number of a cancel.")
+    ] = None,
+    limit: Annotated[float | None, typer.Option(help="Worst acceptable price.")] = None,
+    stop: Annotated[float | None, typer.Option(help="Price from which it becomes a market order.")] = None,
+    model: Annotated[bool, typer.Option("--model", help="A model makes this plan, under the name of --by.")] = False,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> int:
+    """Plan an order by hand, or for a model. Somebody else has to approve it; it is executed at the next bar."""
+    from flows.hooks import run_hooks
+    from runtime.paper.plans import Maker, PlanProblem
+    from runtime.paper.values import MakerKind
+
+    room = room_of(config)
+    request = _request(action, quantity, limit, stop)
+    kind = MakerKind.MODEL if model else MakerKind.PERSON
+    if not model:
+        key_of(room, by)  # otherwise a name that was only typed could hide that maker and checker are one
+    told = {
+        "run": run,
+        "action": action,
+        "quantity": quantity,
+        "limit": limit,
+        "stop": stop,
+        "by": by,
+        "reason": reason,
+    }
+    hooks = room.settings.paper.hooks
+    against = run_hooks(hooks.before_plan, "plan", told)
+    if against is not None:
+        return say_refusal(403, f"{against}; nothing was planned", json=json)
+    try:
+        made = room.plans.make(run, request, Maker(name=by, kind=kind, reason=reason), room.settings.paper.plans)
+    except PlanProblem as error:
+        return say_refusal(403, str(error), json=json)
+    _say_plan(made, run_hooks(hooks.after_plan, "planned", plan_document(made)), json=json)
+    return 0
+
+
+def approve(
+    plan_id: Annotated[str, typer.Argument(metavar="PLAN", help="Id of a plan that waits.")],
+    by: By,
+    reject: Annotated[bool, typer.Option("--reject", help="Turn it down instead.")] = False,
+    config: ConfigFile = None,
+    json: Json = False,
+) -> int:
+    """Answer a plan. Whoever made it never approves it."""
+    from flows.hooks import run_hooks
+    from runtime.paper.plans import PlanProblem, plan_text
+
+    room = room_of(config)
+    hooks = room.settings.paper.hooks
+    try:
+        waiting = room.plans.get(plan_id)
+        against = None if reject else run_hooks(hooks.before_approve, "approve", plan_document(waiting) | {"by": by})
+        if against is not None:
+            return say_refusal(403, f"{against}; nothing was approved", json=json)
+        key = key_of(room, by)
+        signature = key.sign(plan_text(waiting).encode())
+        answered = room.plans.answer(plan_id, by=by, approve=not reject, public_key=key.public_key, signature=signature)
+    except PlanProblem as error:
+        return say_refusal(403, str(error), json=json)
+    _say_plan(answered, run_hooks(hooks.after_approve, "approved", plan_document(answered)), json=json)
+    return 0
+
+
+def _say_plan(plan: Plan, complaint: str | None, *, json: bool) -> None:
+    if json:
+        print_json(plan_document(plan) | {"hook": complaint})
+        return
+    print(f"{plan.id} is {plan.status.value}" + (f" by {plain(plan.checker)}" if plan.checker else ""))
+    if complaint:
+        print(plain(complaint))
+
+
+def _request(action: str, quantity: float | None, limit: float | None, stop: float | None) -> Request:
+    from runtime.desk import Action, Request
+
+    known = [each.value for each in Action]
+    if action not in known:
+        raise UsageProblem(f"action {action!r}: write one of {', '.join(known)}")
+    chosen = Action(action)
+    if chosen is Action.TARGET and quantity is None:
+        raise UsageProblem("a target needs --quantity: the weight, like 0.5")
+    amount: float | int | None = quantity
+    if chosen is Action.CANCEL and quantity is not None:
+        amount = int(quantity)
+    return Request(0, chosen, None, amount, limit, stop)
