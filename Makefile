@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence bench-prefect bench-workers clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -60,6 +60,13 @@ bench-report: $(VENV)/.dev
 # 50 paper runs in one process: seconds from a bar's close to its committed decision, and memory.
 bench-paper: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_paper.py $(ARGS)
+# What Prefect costs per candidate, and its server's start.
+bench-prefect: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_prefect.py $(ARGS)
+
+# What a second process on the same run brings.
+bench-workers: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_workers.py $(ARGS)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

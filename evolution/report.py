@@ -385,9 +385,7 @@ def _generations(summary: RunSummary) -> list[str]:
     if summary.validation is not None:
         count = summary.validation.reads
         sources = "source" if count == 1 else "sources"
-        lines.append(
-            f"validation: hypervolume {summary.validation.volume:.4f} of the {count} {sources} that were read there"
-        )
+        lines.append(f"validation: hypervolume {summary.validation.volume:.4f} of {count} {sources} read there")
     return lines
 
 

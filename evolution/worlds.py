@@ -47,6 +47,8 @@ _FIRST_MONDAY = 9_867  # days since 1970: 1997-01-06
 _DAILY_SIGMA = 0.01
 _STEPS = 8
 _NIGHT_SHARE = 0.25
+_HELD_BARS = 21
+"""How long a rule without skill stays in or out, in the mean."""
 
 
 def bars_for_vault(years: float) -> int:
@@ -229,6 +231,47 @@ def power_of(  # noqa: PLR0913 - a rule, a market and a look
         psr = probabilistic_sharpe(sharpe_sample(np.mean(series, axis=0)[0]))
         passed += psr is not None and psr > 1.0 - alpha
     return passed / vaults
+
+
+def luck_of_a_life(  # noqa: PLR0913 - a vault, its budget, and how many are drawn
+    *,
+    years: float,
+    alpha: float,
+    budget: float,
+    vaults: int = 2_000,
+    fee_bps: float = 10.0,
+    seed: int = 3,
+) -> int:
+    """In how many vaults something is promoted when rules without skill are looked at until the budget is spent.
+
+    Every vault is noise, and every rule is long for about a month at a time, whatever the bars do. Nothing stands before the looks:
+    with a search, checks and a person who may stop earlier it can only be less. What bounds it is the ledger (the union bound).
+
+    Args:
+        years: length of a vault.
+        alpha: level of each look.
+        budget: most that the levels add up to.
+        vaults: how many are drawn.
+        fee_bps: costs.
+        seed: of the vaults.
+    """
+    market, length = PlantedMarket(), round(years * BARS_PER_YEAR)
+    looks, unlucky = int(budget / alpha + 1e-9), 0
+    for number in range(vaults):
+        rng = np.random.default_rng([seed, number])
+        paths = [_path(market, length, rng) for _ in market.symbols]
+        unlucky += any(_passes_by_luck(paths, rng, fee_bps=fee_bps, alpha=alpha) for _ in range(looks))
+    return unlucky
+
+
+def _passes_by_luck(paths: list[_Path], rng: np.random.Generator, *, fee_bps: float, alpha: float) -> bool:
+    length = len(paths[0].log_close)
+    series = [
+        _active(path, np.cumsum(rng.random(length) < 1.0 / _HELD_BARS) % 2 == rng.integers(2), fee_bps, length)
+        for path in paths
+    ]
+    psr = probabilistic_sharpe(sharpe_sample(np.mean(series, axis=0)[0]))
+    return psr is not None and psr > 1.0 - alpha
 
 
 def _strength(market: PlantedMarket, years: int, stretch: int, fee_bps: float, seed: int) -> Strength:

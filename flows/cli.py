@@ -22,6 +22,7 @@ from flows.commands.sir_runs import backtest as sir_backtest
 from flows.commands.sir_runs import screen as sir_screen
 from flows.commands.station import down, up
 from flows.commands.store import app as store
+from flows.commands.work import work
 from flows.exits import guarded
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ app = typer.Typer(
     "you decide if they trade (on paper).",
 )
 app.command("evolve")(evolve)
+app.command("work")(work)
 app.command("check")(check)
 app.command("backtest")(backtest)
 app.add_typer(runs, name="runs")

@@ -33,6 +33,7 @@ from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
 from flows.watch import SilentWatch
+from runtime.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,15 +143,15 @@ def _joined(form: NightForm, run: str | None) -> Iterator[Night]:
         yield night
 
 
-def _wait(night: Night, futures: Mapping[str, PrefectFuture[State[str]]]) -> NightOutage | None:
+def _wait(night: Night, futures: Mapping[str, PrefectFuture[State[str]]]) -> NightOutage | StoreError | None:
     """Wait for all candidates. A fault of ours in one of them is recorded for it and costs nobody else anything."""
-    outage: NightOutage | None = None
+    outage: NightOutage | StoreError | None = None
     for identity, future in futures.items():
         future.wait()
         if not future.state.is_failed() and not future.state.is_crashed():
             continue
         error: object = future.result(raise_on_failure=False)
-        if isinstance(error, NightOutage):
+        if isinstance(error, NightOutage | StoreError):
             outage = error
         elif identity not in night.trials:
             night.record_fault(identity, type(error).__name__)

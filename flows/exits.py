@@ -54,8 +54,16 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
         _reader_gone()  # what is left would fail again when the interpreter ends
         return _say("environment", f"output: {(error.strerror or str(error)).lower()}", 3, as_json=False)
     except Exception as error:  # noqa: BLE001 - the process boundary: a fault of ours is kept and told in one sentence
+        if _is_from_store(error):
+            return _say("environment", str(error), 3, as_json=as_json)
         return _say("fault", _fault_sentence(error), 3, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _is_from_store(error: Exception) -> bool:
+    """Whether the database failed in the middle of a command; its sentence is for people. Imported only where it was used."""
+    store = sys.modules.get("runtime.store")
+    return store is not None and isinstance(error, store.StoreError)
 
 
 def _after_exit(ending: typer.Exit | SystemExit, *, as_json: bool) -> int:

@@ -5,16 +5,19 @@ Knows nothing of Prefect. ``flows.evolve`` calls it from flows and tasks; a test
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.candidate import Candidate
 from evolution.cascade import Cascade
-from evolution.evaluate import CageEvaluator, recalled_trial, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.heritage import compare
+from evolution.ledger import LedgerError
 from evolution.llm.breeder import Outage
 from evolution.llm.fallback import FALLBACK
+from evolution.memory import recalled
 from evolution.niches import are_alike
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal
@@ -25,6 +28,7 @@ from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop
 from evolution.trial import Trial, TrialOutcome
 from flows.settings import ARCHIVE_RATE, TUNE_RATE
 from gates import check
+from runtime.store import FencedError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from evolution.report import RunSummary
     from evolution.run import RunFacts
     from evolution.search import Proposal, Search
+    from evolution.workboard import Workboard
     from flows.settings import Settings
     from flows.watch import Watch
     from gates import Verdict
@@ -121,8 +126,11 @@ class Night:
     """Whether there are earlier nights with results to recall."""
     replayed: Mapping[str, Trial] = field(default_factory=dict)
     """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
+    board: Workboard | None = None
+    """Where other processes can take candidates to try; None keeps them all here."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
+    _is_stopping: threading.Event = field(default_factory=threading.Event)
     _is_full: dict[str, bool] = field(default_factory=dict)
     """Whether the places that a candidate of this generation competes for are all taken by feasible trials."""
     _bred: dict[str, Proposal | Candidate] = field(default_factory=dict)
@@ -228,6 +236,9 @@ class Night:
                 self._remember(made)
                 self._bred[proposal.id] = offline[proposal.index] = made
         self._known_before = frozenset(known | {self._hashes[made.id] for made in offline.values()})
+        if self.board is not None:
+            ready = [made for made in self._bred.values() if isinstance(made, Candidate)]
+            self.board.offer(self.run_id, ready, self._is_full)
         return tuple(self._bred)
 
     def try_candidate(self, candidate_id: str) -> Trial:
@@ -250,6 +261,10 @@ class Night:
         if stored is not None and stored.outcome in _OBEYED and stored.candidate.source == made.source:
             # How long a machine took is no property of a strategy: a replay keeps to what happened.
             return self._keep(replace(stored, candidate=made))
+        if self.board is not None and isinstance(planned, Candidate):
+            helped = self._helped(self.board, candidate_id)
+            if helped is not None:
+                return self._take_in(helped)
         if self.is_over():
             reason = f"not tried: only the time for admission was left until {self.order.until:%H:%M}"
             return self._keep(Trial(candidate=made, outcome=TrialOutcome.STOPPED, reason=reason))
@@ -260,21 +275,27 @@ class Night:
         return self._keep(run_trial(made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade))
 
     def _recalled(self, made: Candidate, cascade: Cascade) -> Trial | None:
-        """What an earlier night found out about the same strategy, judged as tonight's are; None when nobody knows."""
-        if not self.recalls:
-            return None
-        facts = self.facts
-        stored = self.ledger.recall(
-            made.source,
-            dataset_sha256=facts.dataset_sha256,
-            config_hash=facts.config_hash,
-            engine_version=facts.engine_version,
-            structure=made.structure,
-        )
-        return None if stored is None else recalled_trial(made, stored, self.bench, cascade)
+        """What an earlier night found out about the same strategy; None when nobody knows."""
+        return recalled(self.ledger, self.facts, made, self.bench, cascade) if self.recalls else None
+
+    def _helped(self, board: Workboard, candidate_id: str) -> Trial | None:
+        """What another process made of a candidate; None when it is ours to try. Waits while another one is at it.
+
+        Raises:
+            NightOutage: the run is stopped meanwhile.
+        """
+        turn = 0
+        while turn % _CLAIM_EVERY or not board.claim(self.run_id, candidate_id):
+            if board.is_done(self.run_id, candidate_id):
+                return self.ledger.trial(self.run_id, candidate_id)
+            if self._is_stopping.wait(_PAUSE_S):
+                raise NightOutage(f"candidate {candidate_id} is with another process, and the run was stopped")
+            turn += 1
+        return None
 
     def stop(self) -> None:
-        """End every wait for a model and every call to one; what they were for stays open."""
+        """End every wait for a model or another process, and every call to one; what they were for stays open."""
+        self._is_stopping.set()
         if self.models is not None:
             self.models.close()
 
@@ -295,6 +316,7 @@ class Night:
             self._learn_probe(trial)
         self._spent_s = (self.now() - self._began).total_seconds() if self._began is not None else 0.0
         self.ledger.add_generation(self.run_id, summary_of(self.search, number, trials))
+        self._tell_helpers()
         self.watch.generation_ended(number, best=self.best_score(), front=len(self.search.front))
         return trials
 
@@ -386,9 +408,36 @@ class Night:
         if trial.probe is not None:
             self._probes.setdefault(trial.probe, trial.candidate.id)
 
+    def _tell_helpers(self) -> None:
+        """Add up in the run's story who else tried its candidates."""
+        counts = self.board.helpers(self.run_id) if self.board is not None else {}
+        if counts:
+            before = self.ledger.run(self.run_id).story.get("helpers", {})
+            names = sorted({*before, *counts})
+            self.ledger.tell(self.run_id, helpers={name: before.get(name, 0) + counts.get(name, 0) for name in names})
+
     def _keep(self, trial: Trial) -> Trial:
-        self.ledger.add_trials([trial])
-        trial = replace(trial, record=None)  # it is stored, and a night of many bars would hold all of them
+        for is_last in (False, False, True):
+            try:
+                self.ledger.add_trials([trial])
+            except FencedError:
+                raise
+            except StoreError:
+                # A database server that goes away in the middle of a transaction; the next one waits until it is back.
+                if is_last:
+                    raise
+            except LedgerError:
+                if self.board is None:
+                    raise
+                # A helper whose claim had run out was quicker after all; the first result stands.
+                return self._take_in(self.ledger.trial(self.run_id, trial.candidate.id))
+            else:
+                break
+        return self._take_in(trial)
+
+    def _take_in(self, trial: Trial) -> Trial:
+        """Hear of a trial that is stored. A night of many bars would hold all of their records."""
+        trial = replace(trial, record=None)
         self.trials[trial.candidate.id] = trial
         self.watch.trial_ended(trial)
         return trial
@@ -398,6 +447,9 @@ class Night:
 _OBEYED = frozenset({TrialOutcome.KILLED, TrialOutcome.STOPPED})
 # Stresses, neighbours, shaken bars and two proof runs, most of them on all of train.
 _RUNS_PER_ADMISSION = 40
+# While another process is at a candidate: seconds between two looks, and every how many looks its claim is asked for.
+_PAUSE_S = 0.05
+_CLAIM_EVERY = 20
 
 NIGHTS: dict[str, Night] = {}
 """Runs that this process has open, by id: Prefect's tasks take ids only."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import secrets
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evolution.bench_parcel import pack
 from evolution.candidate_files import CandidateFiles
 from evolution.evaluate import CellBench, Foresight
 from evolution.foresight import NoiseBench
@@ -18,12 +19,14 @@ from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import document_sources, seed_sources
-from flows import opening, runlock
+from evolution.workboard import Parcel, Workboard
+from flows import leading, opening
 from flows.calls import open_clients, open_team
 from flows.clock import now
-from flows.identity import config_hash
+from flows.identity import code_digest, config_hash
 from flows.night import NIGHTS, Night, NightOutage, Order
 from flows.problems import UsageProblem
+from runtime.store import StoreError, impatient
 from runtime.version import ENGINE_VERSION
 
 # Of the places of a warm start's first generation, at most one in so many goes to earlier nights: tonight is to find its own.
@@ -146,7 +149,9 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         documents = document_sources(next(iter(bars.values())).timeframe) if order.documents else ()
         starters = (*seed_sources(), *documents, *((_place(trial), trial.candidate.source) for trial in heritage))
         record = _begin(ledger, order, _facts(settings, order, dataset))
-        stack.enter_context(runlock.held(home, record.id))
+        engine = stack.enter_context(leading.led(engine, home, record.id))
+        ledger = TrialLedger(engine, now=now)
+        record = ledger.reopen_run(record.id)
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
@@ -171,7 +176,12 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
             recalls=order.replay is None and ledger.has_other_runs(record.id),
             replayed=replayed,
             watch=watch,
+            # A replay obeys what is stored, kill by kill, and another machine's kills are not among that.
+            board=Workboard(engine) if order.replay is None else None,
         )
+        if night.board is not None:
+            parcel = pack(bars, dataset.train_cells(), settings.run_config())
+            night.board.publish(record.id, Parcel(code=code_digest(), bench=parcel))
         night.recall(ledger.trials(record.id))
         NIGHTS[record.id] = night
         stack.callback(NIGHTS.pop, record.id)
@@ -185,19 +195,26 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
 
 @contextmanager
 def _ending(night: Night) -> Iterator[None]:
-    ledger, run_id = night.ledger, night.run_id
     try:
         yield
+    except StoreError:  # nothing can be written down; nobody leads the run any more, and that shows
+        raise
     except NightOutage:
-        ledger.finish_run(run_id, RunStatus.INTERRUPTED)
+        _finish(night, RunStatus.INTERRUPTED)
         raise
     except Exception:  # whatever went wrong, the run must not look as if it were still running
-        ledger.finish_run(run_id, RunStatus.FAILED)
+        _finish(night, RunStatus.FAILED)
         raise
     except BaseException:  # Ctrl-C, and the signal with which a worker stops a flow
-        ledger.finish_run(run_id, RunStatus.INTERRUPTED)
+        _finish(night, RunStatus.INTERRUPTED)
         raise
-    ledger.finish_run(run_id, RunStatus.FINISHED)
+    night.ledger.finish_run(night.run_id, RunStatus.FINISHED)
+
+
+def _finish(night: Night, status: RunStatus) -> None:
+    """Write down how it ended, when that can be done at once: what ended it is what must be told."""
+    with suppress(StoreError):
+        TrialLedger(impatient(night.engine), now=now).finish_run(night.run_id, status)
 
 
 def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
@@ -256,8 +273,9 @@ def _begin(ledger: TrialLedger, order: Order, facts: RunFacts) -> RunRecord:
         _require_same(ledger.run(order.replay), facts)
     if order.resume is None:
         return ledger.start_run(facts)
-    _require_same(ledger.run(order.resume), facts)
-    return ledger.reopen_run(order.resume)
+    record = ledger.run(order.resume)
+    _require_same(record, facts)
+    return record
 
 
 def _require_same(run: RunRecord, facts: RunFacts) -> None:

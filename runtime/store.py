@@ -5,21 +5,26 @@ else reads inside ``reading(engine)`` and writes inside ``writing(engine)``, one
 beside their owners (``evolution.tables``); the schema's history is a package that is only *named* here, so that the
 arrows between the layers keep pointing down.
 
-    StoreError    the database cannot be used: one sentence that says what to do
+    StoreError      the database cannot be used: one sentence that says what to do
+      FencedError   somebody else has taken over what this process was working on; it must not write any more
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
+import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from importlib.resources import files
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 from sqlalchemy.orm import Session
 
 if TYPE_CHECKING:
@@ -40,11 +45,19 @@ _BUSY_TIMEOUT_MS = 30_000
 _ADVISORY_LOCK = 7_420_261_130
 # JSON has no NaN, and the JSON that we store has none either.
 _TO_JSON = partial(json.dumps, allow_nan=False)
-_WRITES, _DURABLE = "trigate_writes", "trigate_durable"
+_WRITES, _DURABLE, _FENCE, _IMPATIENT = "trigate_writes", "trigate_durable", "trigate_fence", "trigate_impatient"
+# A server that is restarted or fails over is back by then; a night does not end for it.
+_PATIENCE_S = 900.0
+_PAUSES_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+_log = logging.getLogger(__name__)
 
 
 class StoreError(Exception):
     """The database cannot be opened or used. The text is one sentence that names the thing and the way out."""
+
+
+class FencedError(StoreError):
+    """A write came too late: another process has taken over. Nothing was written; stop, and leave the work to it."""
 
 
 def open_engine(home: Path, url: str | None = None, *, migrations: str = MIGRATIONS) -> Engine:
@@ -81,6 +94,7 @@ def reading(engine: Engine) -> Iterator[Session]:
         StoreError: The database failed underneath.
     """
     with _said_plainly(_place(engine)), Session(engine, expire_on_commit=False) as session:
+        _begin(session)
         yield session
 
 
@@ -97,11 +111,54 @@ def writing(engine: Engine, *, durable: bool = False) -> Iterator[Session]:
     Raises:
         sqlalchemy.exc.IntegrityError: A constraint of the schema is broken; the caller knows what that means.
         StoreError: The database failed underneath.
+        FencedError: The engine is ``fenced`` and somebody else has taken over.
     """
     options = {_WRITES: True, _DURABLE: durable}
     writer = Session(engine.execution_options(**options), expire_on_commit=False)
-    with _said_plainly(_place(engine)), writer as session, session.begin():
+    with _said_plainly(_place(engine)), writer as session:
+        _begin(session)
         yield session
+        session.commit()
+
+
+def fenced(engine: Engine, run_id: str, token: int) -> Engine:
+    """The same database for the holder of a run's lease (``evolution.leases``): every write first checks that it still is.
+
+    There is one writer at a time, and a lease changes hands in a write, so no write of a former holder can come after the change.
+    """
+    return engine.execution_options(**{_FENCE: (run_id, token)})
+
+
+def impatient(engine: Engine) -> Engine:
+    """The same database for what is not worth waiting for: a server that is away is an error at once."""
+    return engine.execution_options(**{_IMPATIENT: True})
+
+
+def database_time(session: Session) -> datetime:
+    """What time it is for everybody who shares the database: machines' clocks differ, leases must not."""
+    if session.get_bind().dialect.name == "sqlite":
+        return datetime.now(UTC)  # one machine, one clock
+    now: datetime = session.execute(text("SELECT clock_timestamp()")).scalar_one()
+    return now.astimezone(UTC)
+
+
+def _begin(session: Session) -> None:
+    """Begin the transaction; while a database server is away, wait for it. Nothing has been done yet that could be lost."""
+    engine = session.get_bind().engine
+    is_patient = engine.dialect.name != "sqlite" and not engine.get_execution_options().get(_IMPATIENT)
+    until = time.monotonic() + _PATIENCE_S
+    for attempt in count():
+        try:
+            session.connection()
+        except OperationalError as error:
+            if not is_patient or time.monotonic() > until:
+                raise
+            session.rollback()
+            if attempt == 0:
+                _log.warning("database %s is away, waiting for it: %s", _place(engine), _cause(error))
+            time.sleep(_PAUSES_S[min(attempt, len(_PAUSES_S) - 1)])
+        else:
+            return
 
 
 @contextmanager
@@ -111,10 +168,28 @@ def _said_plainly(place: str) -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        cause = " ".join(str(error.orig).split())
         raise StoreError(
-            f"database {place}: {cause}; check that it is reachable, writable and made by Trigate"
+            f"database {place}: {_cause(error)}; check that it is reachable, writable and made by Trigate"
         ) from error
+
+
+def _cause(error: DBAPIError) -> str:
+    return " ".join(str(error.orig).split())
+
+
+def _check_fence(connection: Connection) -> None:
+    """Refuse the write of a former holder. Called with the writers' lock held."""
+    fence = connection.get_execution_options().get(_FENCE)
+    if fence is None:
+        return
+    name, token = fence
+    query = text("SELECT token, holder FROM run_lease WHERE run_id = :name")
+    found = connection.execute(query, {"name": name}).one_or_none()
+    if found is None or found.token != token:
+        who = "nobody" if found is None else found.holder
+        raise FencedError(
+            f"run {name}: {who} has taken over from this process, which writes nothing more; look at that one"
+        )
 
 
 def _place(engine: Engine) -> str:
@@ -163,6 +238,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(f"PRAGMA synchronous = {'FULL' if options.get(_DURABLE) else 'NORMAL'}")
     # IMMEDIATE: a transaction that reads first and writes later would fail at once if another wrote in between.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+    _check_fence(connection)
 
 
 # PostgreSQL
@@ -196,6 +272,7 @@ def _begin_postgresql(connection: Connection) -> None:
     # One writer at a time, as on SQLite: whatever a block reads before it writes is still true when it writes.
     if connection.get_execution_options().get(_WRITES):
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
+        _check_fence(connection)
 
 
 # The schema

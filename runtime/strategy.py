@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from runtime import indicators
 from runtime.bus import MessageBus
 from runtime.clock import Clock
-from runtime.desk import MAX_LOOKBACK, Action, Desk, Request, Series, StrategyError
+from runtime.desk import MAX_LOOKBACK, Action, Desk, OpenOrder, Request, Series, StrategyError
 from runtime.model import Bar, Fill, Instrument, Order, OrderType, Position, Side, Timeframe
 
 if TYPE_CHECKING:
@@ -45,15 +44,15 @@ def param(default: Number, *, low: Number, high: Number) -> Number:
 def crossed_above(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is above ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
     # Written out in both functions: they are called on every bar, and the first half usually decides.
-    if (a[-1] if type(a) is Series else a) > (b[-1] if type(b) is Series else b):
-        return (a[-2] if type(a) is Series else a) <= (b[-2] if type(b) is Series else b)
+    if (a[-1] if type(a) is Series else a) > (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
+        return (a[-2] if type(a) is Series else a) <= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
     return False
 
 
 def crossed_below(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is below ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    if (a[-1] if type(a) is Series else a) < (b[-1] if type(b) is Series else b):
-        return (a[-2] if type(a) is Series else a) >= (b[-2] if type(b) is Series else b)
+    if (a[-1] if type(a) is Series else a) < (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
+        return (a[-2] if type(a) is Series else a) >= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
     return False
 
 
@@ -151,7 +150,8 @@ class Strategy:
             raise StrategyError("history-value", "history(n) takes a whole number of bars above 0")
         if n > MAX_LOOKBACK:
             raise StrategyError("lookback-too-long", f"history(n): at most {MAX_LOOKBACK} bars are kept")
-        return self._desk.bars[-n:]
+        past = self._desk.past
+        return [past[i][0] for i in range(max(len(past) - n, 0), len(past))]
 
     def _declaring(self, what: str) -> None:
         if not self._desk.starting:
@@ -245,17 +245,35 @@ class Strategy:
 
     # State ------------------------------------------------------------------------------------------------------
 
-    # Read through C: these are asked on every bar, and a getter of ours costs as much as two reads of a series.
-    flat = property(attrgetter("_desk.flat"), doc="Whether nothing is held.")
-    long = property(attrgetter("_desk.long"), doc="Whether units are held.")
-    short = property(attrgetter("_desk.short"), doc="Whether units are owed.")
-    position = property(attrgetter("_desk.position"), doc="Signed units held.")
-    entry_price = property(attrgetter("_desk.entry_price"), doc="Average price of the position; None when flat.")
-    cash = property(attrgetter("_desk.cash"), doc="Quote currency at hand.")
-    open_orders = property(
-        attrgetter("_desk.open_orders"),
-        doc="What has not filled yet, as of the current bar's close and before this bar's requests.",
-    )
+    @property
+    def flat(self) -> bool:
+        """Whether nothing is held."""
+        return self._desk.position == 0.0
+
+    @property
+    def long(self) -> bool:
+        """Whether units are held."""
+        return self._desk.position > 0.0
+
+    @property
+    def short(self) -> bool:
+        """Whether units are owed."""
+        return self._desk.position < 0.0
+
+    @property
+    def position(self) -> float:
+        """Signed units held."""
+        return self._desk.position
+
+    @property
+    def entry_price(self) -> float | None:
+        """Average price of the position; None when flat."""
+        return self._desk.entry_price
+
+    @property
+    def cash(self) -> float:
+        """Quote currency at hand."""
+        return self._desk.cash
 
     @property
     def equity(self) -> float:
@@ -268,6 +286,11 @@ class Strategy:
     def bar_count(self) -> int:
         """Which call of ``on_bar`` this is, counted from 1; 0 before the first."""
         return self._desk.bar_count
+
+    @property
+    def open_orders(self) -> tuple[OpenOrder, ...]:
+        """What has not filled yet, as of the current bar's close and before this bar's requests."""
+        return self._desk.open_orders
 
     def log(self, *values: object) -> None:
         """Keep a line for people (capped in length and number)."""

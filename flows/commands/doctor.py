@@ -46,11 +46,13 @@ def _surroundings() -> dict[str, Any]:
     except Problem as problem:
         home, is_writable = str(problem), False
     running = surroundings(Path(home)) if is_writable else {}
+    database = _database(Path(home)) if is_writable else "none without a home"
     return {
         "python": platform.python_version(),
         "machine": f"{sys.platform} {platform.machine()}, kernel {platform.release()}",
         "home": home,
         "home_writable": is_writable,
+        "database": database,
         **running,
         **(_sizes(Path(home)) if is_writable else {}),
     }
@@ -72,3 +74,20 @@ def _sizes(home: Path) -> dict[str, str]:
         "prefect_history": size(history, history.with_name(f"{history.name}-wal")),
         "free": in_mib(shutil.disk_usage(home).free),
     }
+
+
+def _database(home: Path) -> str:
+    """Which database is used, and whether it can be; a password is never shown."""
+    from flows.opening import engine
+    from flows.problems import Problem
+    from flows.settings import database_url
+
+    if database_url() is None:
+        return "SQLite in the home folder"
+    try:
+        opened = engine(home)
+    except Problem as problem:
+        return str(problem)
+    url = opened.url.render_as_string(hide_password=True)
+    opened.dispose()
+    return f"{url} answers"

@@ -172,6 +172,7 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
     from flows.replay import in_words
     from flows.server import start_server
     from flows.start import open_night
+    from runtime.store import FencedError, StoreError
 
     server = start_server(home)
     if not server.own:
@@ -189,6 +190,10 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
                 watch.say(in_words(order.replay, night.replayed, night.trials))
     except NightOutage as outage:
         raise EnvironmentProblem(f"{outage}; {_resumable(run_id)}") from None
+    except FencedError as error:
+        raise EnvironmentProblem(str(error)) from None
+    except StoreError as error:
+        raise EnvironmentProblem(f"{error}; {_resumable(run_id)}" if run_id else str(error)) from None
     except KeyboardInterrupt:
         if run_id:
             watch.say(f"stopped; {_resumable(run_id)}")

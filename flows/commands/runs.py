@@ -177,12 +177,16 @@ def _pruning_document(planned: Plan, done: Pruned | None) -> dict[str, Any]:
 
 
 def _is_cut_short(record: RunRecord) -> bool:
-    """Whether a run is stored as running while its process is gone."""
+    """Whether a run is stored as running while nobody works on it any more."""
     from evolution.run import RunStatus
-    from flows.runlock import is_abandoned
+    from flows.leading import is_cut_short
+    from flows.opening import engine
     from flows.settings import home_folder
 
-    return record.status is RunStatus.RUNNING and is_abandoned(home_folder(), record.id)
+    if record.status is not RunStatus.RUNNING:
+        return False
+    home = home_folder()
+    return is_cut_short(engine(home), home, record)
 
 
 def _way_on(record: RunRecord) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from functools import cache
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from runtime.bus import MessageBus
 from runtime.clock import Clock
-from runtime.desk import KEPT, Desk, Request, StrategyError, printable
+from runtime.desk import Desk, Request, StrategyError, printable
 from runtime.kernel.report import Failure
 from runtime.kernel.session import Account, Declaration, Glide, RunLimits
 from runtime.strategy import Strategy, attach
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
     from runtime.desk import Moment
     from runtime.model import Bar, Fill, Instrument, Timeframe
-
-    _Way = Callable[..., tuple[Bar | None, int, BaseException | None]]
 
 CANDIDATE_FILE = "<candidate>"
 """File name under which candidate source is compiled; lines of failures are found by it."""
@@ -54,7 +50,6 @@ class LocalHost:
         )
         self._strategy: Strategy
         self._on_bar: Callable[[Bar], object]
-        self._way: _Way
 
     def start(self) -> Declaration | Failure:
         """Construct the strategy, seat it, run ``on_start``."""
@@ -76,24 +71,20 @@ class LocalHost:
             return failure_of(hook, error)
         finally:
             desk.starting = False
-        self._way = _ways(len(desk.series))
-        early = len(desk.outbox) + desk.dropped
-        desk.outbox.clear()
+        early, desk.outbox = len(desk.outbox) + desk.dropped, []
         desk.dropped = desk.last_id = 0
         return Declaration(tuple(desk.calls), desk.need, early)
 
     def warm_up(self, moments: Sequence[Moment]) -> None:
         """Fill history and series."""
-        for moment in moments:
-            self.desk.lay_out(moment)
-        self.desk.uncounted += len(moments)
+        self.desk.past.extend(moments)
 
     def decide(self, moment: Moment, account: Account | None, fills: Sequence[Fill]) -> Sequence[Request] | Failure:
         """Lay out the bar, run ``on_fill`` and ``on_bar``, collect the outbox."""
         desk = self.desk
-        desk.lay_out(moment)
+        desk.past.append(moment)
         if account is not None:
-            desk.settle(*account)
+            desk.cash, desk.position, desk.entry_price, desk.open_orders = account
         failure = self._tell(fills) if fills else None
         if failure is not None:
             return failure
@@ -105,19 +96,18 @@ class LocalHost:
 
     def glide(self, moments: Iterator[Moment]) -> Glide:
         """Run ``on_bar`` on bar after bar until something is asked for."""
-        desk, way = self.desk, self._way
-        bars, outbox, last = desk.bars, desk.outbox, None
-        while True:
-            part = islice(moments, desk.room())
-            bar, number, error = way(part, self._on_bar, outbox, bars.append, list.append, *desk.series)
-            if bar is not None:
-                last = (bar, number)
-            if error is not None:
-                return Glide(last, failure_of("on_bar", error))
-            if outbox:
-                return Glide(last, self._collect())
-            if len(bars) < KEPT:
-                return Glide(last, ())
+        desk, on_bar = self.desk, self._on_bar
+        keep = desk.past.append
+        moment = None
+        try:
+            for moment in moments:  # the last one is wanted after the loop
+                keep(moment)
+                on_bar(moment[0])
+                if desk.outbox:
+                    return Glide(moment, self._collect())
+        except BaseException as error:  # noqa: BLE001  # a candidate may raise anything, SystemExit too
+            return Glide(moment, failure_of("on_bar", error))
+        return Glide(moment, ())
 
     def _tell(self, fills: Sequence[Fill]) -> Failure | None:
         try:
@@ -129,9 +119,8 @@ class LocalHost:
 
     def _collect(self) -> list[Request]:
         # A candidate can reach its own outbox; only what is a request leaves it.
-        outbox = self.desk.outbox
-        requests = [request for request in outbox if type(request) is Request]
-        outbox.clear()
+        requests = [request for request in self.desk.outbox if type(request) is Request]
+        self.desk.outbox = []
         return requests
 
     def stop(self) -> Failure | None:
@@ -151,39 +140,6 @@ class LocalHost:
     def log(self) -> Sequence[str]:
         """Lines logged so far."""
         return tuple(self.desk.log)
-
-
-# A loop over bars for each number of series, so that their values come out of a moment and go into their series by name: a
-# loop within the loop would cost more than everything else that is done for a bar here. Nothing of a candidate's is in it.
-_WAY = """
-def way(moments, on_bar, outbox, keep, append{series}):
-    bar = number = None
-    try:
-        for bar, number{values} in moments:
-            keep(bar)
-{appends}
-            on_bar(bar)
-            if outbox:
-                break
-    except BaseException as error:
-        return bar, number, error
-    return bar, number, None
-"""
-
-
-@cache
-def _ways(series: int) -> _Way:
-    """The loop for so many series: on until something is in the outbox; gives the last bar, its number and what was raised."""
-    numbers = range(series)
-    source = _WAY.format(
-        series="".join(f", series{i}" for i in numbers),
-        values="".join(f", value{i}" for i in numbers),
-        appends="\n".join(f"            append(series{i}, value{i})" for i in numbers),
-    )
-    namespace: dict[str, Any] = {}
-    exec(source, namespace)  # noqa: S102 - our own text, see above
-    way: _Way = namespace["way"]
-    return way
 
 
 def failure_of(hook: str, error: BaseException) -> Failure:

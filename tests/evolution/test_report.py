@@ -256,7 +256,7 @@ def test_a_long_run_shows_the_generations_that_moved_the_front(ledger, pool, run
 def test_what_validation_showed_is_told_with_how_many_were_read(ledger, pool, run_id):
     ledger.add_generation(run_id, GenerationSummary(generation=0, hypervolume=0.5, counts={"scored": 2}))
     summary = replace(run_summary(ledger, pool, run_id), validation=ValidationReport(reads=3, volume=0.25))
-    assert "  validation: hypervolume 0.2500 of the 3 sources that were read there\n" in render_text(summary)
+    assert "  validation: hypervolume 0.2500 of 3 sources read there\n" in render_text(summary)
 
 
 def test_lines_of_ours_fit_a_narrow_terminal(ledger, pool, run_id):

@@ -7,7 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from evolution.worlds import BARS_PER_YEAR, PlantedMarket, bars_for_vault, find_edge, null_bars, power_of
+from evolution.worlds import (
+    BARS_PER_YEAR,
+    PlantedMarket,
+    bars_for_vault,
+    find_edge,
+    luck_of_a_life,
+    null_bars,
+    power_of,
+)
 from runtime.market import check_quality
 from runtime.market.builtin import find_builtin
 from runtime.market.split import make_split, vault_cells
@@ -101,3 +109,12 @@ def test_a_rule_passes_its_look_as_often_as_there_is_something_to_see():
     # Three standard deviations above 5%; fees push a rule without skill below it.
     assert luck <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
     assert 0.8 < skill < 1.0
+
+
+def test_over_the_life_of_a_vault_luck_passes_as_often_as_the_budget_says_and_costs_make_it_rarer():
+    free = luck_of_a_life(years=3.0, alpha=0.02, budget=0.1, vaults=200, fee_bps=0.0)
+    assert 8 <= free <= 36  # about 19 are expected; beyond these lie less than 1% on either side
+    assert luck_of_a_life(years=3.0, alpha=0.02, budget=0.1, vaults=200) < free
+    assert (
+        luck_of_a_life(years=3.0, alpha=0.02, budget=0.02, vaults=200, fee_bps=0.0) < free
+    )  # one look instead of five

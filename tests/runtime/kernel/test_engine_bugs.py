@@ -680,7 +680,7 @@ def test_no_strategy_reads_a_bar_that_is_still_to_come():
             told.append((bar.close, self.series[-1:], self.history(99)[-1].close))
             for index in (0, 1, 5):
                 with pytest.raises(StrategyError, match="read backwards"):
-                    float(self.series[index])
+                    self.series[index]
 
     close = np.arange(1.0, 9.0)
     bars = Bars(
@@ -691,7 +691,7 @@ def test_no_strategy_reads_a_bar_that_is_still_to_come():
     )
     report = run_strategy(Peek, bars, RunConfig())
     assert report.failure is None
-    assert told == [(c, [c - 0.5], c) for c in close[2:]]
+    assert told == [(c, (c - 0.5,), c) for c in close[2:]]
 
 
 def test_time_goes_forward_in_equal_steps_through_a_change_of_the_clocks():

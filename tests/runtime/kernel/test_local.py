@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
-from runtime.kernel import CANDIDATE_FILE, LocalHost, RunConfig, RunEnd, RunLimits, Session, run_strategy
-from runtime.kernel.backtest import columns_of
-from runtime.strategy import INJECTED, Strategy
+from runtime.kernel import CANDIDATE_FILE, RunConfig, RunEnd, run_strategy
+from runtime.strategy import INJECTED
 
 
 def load(source):
@@ -155,41 +152,3 @@ class S(Strategy):
     assert report.end is RunEnd.FINISHED
     assert report.equity.tolist() == [100_000.0] * 4
     assert report.refused[0].reason.startswith("insufficient cash")
-
-
-class Deep(Strategy):
-    """Reads further back than a series reaches, as soon as that gives a value; without orders, or with one on every bar."""
-
-    asks = False
-
-    def on_start(self):
-        self.price = self.indicator("SMA", timeperiod=2)
-
-    def on_bar(self, bar):
-        if self.asks:
-            self.buy(1, limit=1.0)
-            self.cancel()
-        if self.bar_count > 300:
-            self.log(f"{self.bar_count} {self.price[-300]}")
-
-
-@pytest.mark.parametrize("asks", [False, True])
-@pytest.mark.parametrize("step", [1, 7, 250, 2_000])
-def test_what_lies_too_far_back_is_refused_at_the_same_bar_however_they_come(bars_of, asks, step):
-    """The oldest values are cleared away now and then: when, must not depend on orders, chunks or hosts."""
-
-    class Here(Deep):
-        pass
-
-    Here.asks = asks
-    bars, limits = bars_of(range(100, 1_300)), RunLimits()
-    session = Session(LocalHost(Here, bars.instrument, bars.timeframe, limits), RunConfig(), bars.instrument, limits)
-    columns, rows = columns_of(session.start(), bars), bars.rows()
-    session.warm_up(rows[:2], [column[:2] for column in columns])
-    for row in range(2, len(bars), step):
-        if row % 300 == 2:
-            session = copy.deepcopy(session)
-        session.advance(rows[row : row + step], [column[row : row + step] for column in columns])
-    report, whole = session.finish(bars.close), run_strategy(Deep, bars, RunConfig())
-    assert whole.failure.exception == "series-index"
-    assert (report.failure, report.last_row, report.log) == (whole.failure, whole.last_row, whole.log)
