@@ -7,9 +7,8 @@ with a run of the kernel (a property test holds the two together). Everything el
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from runtime.kernel.portfolio import Portfolio
 from runtime.kernel.sizing import Sizer
 from runtime.kernel.tickets import OrderRefused, Ticket, judge
 from runtime.model import Side
+from runtime.sir.bracket import TripBracket
 from runtime.sir.plain_trips import are_plain, plain_trips
 from runtime.sir.trip_run import Asked, Filled, TripRun
 
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.intp]
     _Booked: TypeAlias = tuple[int, float, float, float, int, float]
     """A line of ``Filled``."""
-
-# Rows looked through at once for a touched level: most positions leave sooner, and each further look takes four times as many.
-_BLOCK = 64
-
-
-class Leaving(NamedTuple):
-    """How a position ends by its bracket."""
-
-    row: int
-    price: float
-    """Before slippage."""
-    slips: bool
 
 
 def round_trips(
@@ -70,7 +58,7 @@ def round_trips(
     enter, leave = (np.flatnonzero(column[first:]) + first for column in signals)
     run = None
     if are_plain(ticket, config, bars):
-        run = plain_trips(bars, config, orders, (enter, leave), ticket.weight or 0.0)
+        run = plain_trips(bars, config, orders, ticket, (enter, leave))
     return _Trader(bars, config, orders, ticket, (enter, leave)).run(first) if run is None else run
 
 
@@ -85,6 +73,7 @@ class _Trader:
         self._tick = bars.instrument.tick
         self._books = Portfolio(config.cash)
         self._sizer = Sizer(config, bars.instrument, self._books)
+        self._bracket = TripBracket(bars, ticket)
         self._delay = 1 + config.decision_delay
         self._rows = len(bars)
         self._asked: list[int] = []
@@ -119,7 +108,7 @@ class _Trader:
             return entered
         asking = self._exit_decided(entered)
         due = asking + self._delay
-        left = self._bracket(entered, due)
+        left = self._bracket.end(entered, self._books.entry_price, due)
         if left is not None and left.row <= asking:
             self._sell(left.row, left.price, self._last_id, slips=left.slips)
             return left.row
@@ -191,58 +180,3 @@ class _Trader:
         if side is Side.BUY:
             return ceil_to(slipped(costs, price, buying=True), self._tick)
         return floor_to(slipped(costs, price, buying=False), self._tick)
-
-    # The bracket ------------------------------------------------------------------------------------------------
-
-    def _bracket(self, entered: int, due: int) -> Leaving | None:
-        """Where stop loss, trail or take profit end the position, up to the open at which it is closed anyway."""
-        ticket = self._ticket
-        if ticket.stop_loss is None and ticket.take_profit is None and ticket.trail is None:
-            return None
-        price, tick = self._books.entry_price, self._tick
-        stop = -math.inf if ticket.stop_loss is None else floor_to(price * (1.0 - ticket.stop_loss), tick)
-        profit = math.inf if ticket.take_profit is None else ceil_to(price * (1.0 + ticket.take_profit), tick)
-        best, start, block = price, entered, _BLOCK
-        stopped = min(due, self._rows)
-        while start < stopped:
-            rows = slice(start, min(start + block, stopped))
-            floor, best = self._floors(rows, best, stop)
-            low, high = self._bars.low[rows], self._bars.high[rows]
-            hits = (low <= floor) | (high >= profit)
-            at = int(hits.argmax())
-            if hits[at]:
-                level = floor if isinstance(floor, float) else float(floor[at])
-                return self._left(entered, start + at, level, profit)
-            start, block = rows.stop, block * 4
-        if due < self._rows:
-            floor, _ = self._floors(slice(due, due + 1), best, stop)
-            return self._left_at_open(due, floor if isinstance(floor, float) else float(floor[0]), profit)
-        return None
-
-    def _floors(self, rows: slice, best: float, stop: float) -> tuple[float | NDArray[np.float64], float]:
-        """The level below on each of the rows, and the best price after them; ``best`` is that before them."""
-        trail = self._ticket.trail
-        if trail is None:
-            return stop, best
-        peaks = np.maximum.accumulate(np.concatenate(([best], self._bars.high[rows])))
-        levels = peaks[:-1] * (1.0 - trail)
-        if self._tick is not None:
-            levels = np.array([floor_to(level, self._tick) for level in levels.tolist()])
-        return np.maximum(levels, stop), float(peaks[-1])
-
-    def _left(self, entered: int, row: int, level: float, profit: float) -> Leaving:
-        at_open = self._left_at_open(row, level, profit) if row > entered else None
-        if at_open is not None:
-            return at_open
-        open_ = float(self._bars.open[row])
-        if self._bars.low[row] <= level:
-            return Leaving(row, min(level, open_), slips=True)
-        return Leaving(row, max(profit, open_), slips=False)
-
-    def _left_at_open(self, row: int, level: float, profit: float) -> Leaving | None:
-        price = float(self._bars.open[row])
-        if price <= level:
-            return Leaving(row, price, slips=True)
-        if price >= profit:
-            return Leaving(row, price, slips=False)
-        return None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from sir_worlds import markets
+from sir_worlds import SHARES, markets
 
 from runtime.desk import Action, Request
 from runtime.kernel import Costs, RunConfig
@@ -26,7 +26,7 @@ QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 LEAVE = Request(0, Action.CLOSE)
 
 
-def target(weight: float, **bracket: float) -> Request:
+def target(weight: float, **bracket: float | None) -> Request:
     return Request(0, Action.TARGET, None, weight, **bracket)
 
 
@@ -49,7 +49,7 @@ CONFIGS = st.builds(
 )
 
 
-@settings(phases=QUICK, max_examples=150)
+@settings(phases=QUICK, max_examples=250)
 @given(
     markets(),
     CONFIGS,
@@ -58,15 +58,16 @@ CONFIGS = st.builds(
     st.sampled_from([(Operator.ABOVE, Operator.BELOW), (Operator.CROSSES_ABOVE, Operator.CROSSES_BELOW)]),
     st.tuples(st.floats(40.0, 60.0), st.floats(40.0, 60.0)),
     st.sampled_from([0.0, 0.0, 5_000.0]),
+    st.just({}) | st.fixed_dictionaries(dict.fromkeys(("stop_loss", "take_profit", "trail"), SHARES)),
 )
-def test_trips_on_columns_are_the_kernels_run(bars, config, weight, stop, operators, levels, min_notional):
+def test_trips_on_columns_are_the_kernels_run(bars, config, weight, stop, operators, levels, min_notional, bracket):
     bars = free(bars, min_notional=min_notional)
     program = Program(
         calls=(),
         need=2,
         enter=over(levels[0], operators[0]),
         leave=over(levels[1], operators[1]),
-        entry=target(weight),
+        entry=target(weight, **bracket),
         time_stop=stop,
     )
     run, report = run_vector(program, bars, config), run_event(program, bars, config)
@@ -97,7 +98,9 @@ def flat(rows: int = 12, price: float = 10.0) -> Bars:
 
 def trip(bars: Bars, config: RunConfig, weight: float = 1.0):
     orders = TripOrders(entry=target(weight), leave=LEAVE)
-    return plain_trips(bars, config, orders, (np.array([1, 6]), np.array([3, 8])), weight)
+    ticket = judge(orders.entry, config, bars.instrument)
+    assert isinstance(ticket, Ticket)
+    return plain_trips(bars, config, orders, ticket, (np.array([1, 6]), np.array([3, 8])))
 
 
 def test_each_exit_follows_its_entry_and_fills_at_the_next_open() -> None:
@@ -123,9 +126,6 @@ def test_an_unusual_size_is_given_back(bars: Bars, config: RunConfig) -> None:
 @pytest.mark.parametrize(
     ("entry", "costs", "steps"),
     [
-        (target(1.0, stop_loss=0.1), Costs(), {}),
-        (target(1.0, take_profit=0.1), Costs(), {}),
-        (target(1.0, trail=0.1), Costs(), {}),
         (target(0.0005), Costs(), {}),
         (Request(0, Action.BUY, None, 10.0), Costs(), {}),
         (target(1.0), Costs(fee_per_unit=0.01), {}),
