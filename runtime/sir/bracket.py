@@ -47,10 +47,11 @@ class TripBracket:
         stop = -math.inf if ticket.stop_loss is None else floor_to(price * (1.0 - ticket.stop_loss), tick)
         profit = math.inf if ticket.take_profit is None else ceil_to(price * (1.0 + ticket.take_profit), tick)
         stopped = min(due, rows)
+        lows, highs = self._lows, self._highs
         best, start = price, min(entered + _FEW, stopped)
         for row in range(entered, start):
-            low, high = self._lows[row], self._highs[row]
-            floor = stop if ticket.trail is None else max(floor_to(best * (1.0 - ticket.trail), tick), stop)
+            low, high = lows[row], highs[row]
+            floor = stop if ticket.trail is None else self._floor(best, ticket.trail, stop)
             if low <= floor or high >= profit:
                 return self._left(entered, row, floor, profit)
             best = max(best, high)
@@ -58,9 +59,13 @@ class TripBracket:
         if found is not None:
             return self._left(entered, *found, profit)
         if due < rows:
-            floors, _ = self._floors(slice(due, due + 1), best, stop)
-            return self._left_at_open(due, float(floors[0]), profit)
+            floor = stop if ticket.trail is None else self._floor(best, ticket.trail, stop)
+            return self._left_at_open(due, floor, profit)
         return None
+
+    def _floor(self, best: float, trail: float, stop: float) -> float:
+        """The level below, where the best price so far is ``best``."""
+        return max(floor_to(best * (1.0 - trail), self._tick), stop)
 
     def _looked_up(
         self, rows: slice, best: float, stop: float, profit: float
