@@ -47,7 +47,7 @@ $(PEERS)/.done: benchmarks/requirements-peers.txt
 
 # Documents: compile and hash.
 bench-sir: $(VENV)/.dev
-	@$(BIN)/python benchmarks/bench_sir.py $(ARGS)
+	@$(BIN)/python benchmarks/bench_sir.py --peers $(PEERS) $(ARGS)
 
 # Whether evolution beats random draws of the same operators, and what a candidate costs the parent; long.
 bench-search: $(VENV)/.dev

@@ -343,7 +343,7 @@ def compute(name: str, columns: Columns, source: str, params: Mapping[str, float
     if isinstance(result, tuple):
         result = result[spec.output_index]
     # Integer outputs carry zeros where they are undefined; one meaning for NaN serves all of them.
-    out = np.array(result, dtype=np.float64)
+    out = np.asarray(result, dtype=np.float64)
     if spec.reading is not None:
         out = _PATTERN_READINGS[spec.reading](out).astype(np.float64)
     out[: lookback(name, values)] = math.nan

@@ -19,7 +19,8 @@ from runtime.kernel.session import Declaration
 from runtime.kernel.tickets import OrderRefused
 from runtime.sir.host import Fired, ProgramHost, sells
 from runtime.sir.rules import fires
-from runtime.sir.trips import TripOrders, round_trips
+from runtime.sir.trip_run import TripOrders
+from runtime.sir.trips import round_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from runtime.market.bars import Bars
     from runtime.model import Bar
     from runtime.sir.program import Program
-    from runtime.sir.trips import TripRun
+    from runtime.sir.trip_run import TripRun
 
     Compute = Callable[[IndicatorCall], NDArray[np.float64]]
     Flags = NDArray[np.bool_]

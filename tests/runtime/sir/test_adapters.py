@@ -14,7 +14,7 @@ from runtime.kernel import AccountKind, RunReport
 from runtime.kernel.backtest import columns_of, first_row
 from runtime.kernel.session import Declaration
 from runtime.sir.rules import fires, holds
-from runtime.sir.trips import TripRun
+from runtime.sir.trip_run import TripRun
 from runtime.sir.vector import run_event, run_vector, runs_on_trips
 
 if TYPE_CHECKING:

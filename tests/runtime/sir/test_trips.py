@@ -16,7 +16,8 @@ from runtime.kernel import AccountKind, RunConfig, run_strategy
 from runtime.kernel.tickets import OrderRefused
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
-from runtime.sir.trips import TripOrders, TripRun, round_trips
+from runtime.sir.trip_run import TripOrders, TripRun
+from runtime.sir.trips import round_trips
 from runtime.strategy import Strategy
 
 if TYPE_CHECKING:
