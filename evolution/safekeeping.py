@@ -13,8 +13,10 @@ import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from runtime.paper.canon import stamp
 from runtime.store import DATABASE_FILE, VERSION_TABLE
 
 if TYPE_CHECKING:
@@ -153,10 +155,11 @@ def _forgotten(store: Path, file: Path) -> str | None:
     """What the store has counted and the backup has not; None when there is nothing, or the store is damaged.
 
     Raises:
-        SafekeepingError: the store is whole and cannot be read now, so nobody knows.
+        SafekeepingError: the store is whole and cannot be read now, so nobody knows; or a paper run is at work in it.
     """
     try:
         with _opened(store) as connection:
+            _require_idle(connection, store)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             known = {name: _rows(connection, table, columns) for name, table, columns in _COUNTED}
     except SafekeepingError as error:
@@ -166,6 +169,18 @@ def _forgotten(store: Path, file: Path) -> str | None:
     with _opened(file) as connection:
         missing = {name: len(known[name] - _rows(connection, table, columns)) for name, table, columns in _COUNTED}
     return ", ".join(f"{count} {name}" for name, count in missing.items() if count) or None
+
+
+def _require_idle(connection: sqlite3.Connection, store: Path) -> None:
+    """A process that trades would go on writing into the file that was moved aside."""
+    if "paper_lease" not in _tables(connection):
+        return
+    query = "SELECT run FROM paper_lease WHERE expires > ? ORDER BY run LIMIT 1"
+    living = connection.execute(query, (stamp(datetime.now(UTC)),)).fetchone()
+    if living is not None:
+        raise SafekeepingError(
+            f"home {store.parent}: paper run {living[0]} is at work; stop it, or wait a minute after it was killed"
+        )
 
 
 def _rows(connection: sqlite3.Connection, table: str, columns: str) -> set[tuple[object, ...]]:

@@ -132,6 +132,25 @@ def test_a_store_that_cannot_be_read_now_does_not_give_way(home, tmp_path):
     assert looks(home) == 1
 
 
+@pytest.mark.parametrize(("expires", "is_living"), [("9999-01-01", True), ("2026-01-01", False)])
+def test_a_store_in_which_a_paper_run_is_at_work_is_not_replaced(home, tmp_path, expires, is_living):
+    """Its process would go on writing into the file that was moved aside."""
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(
+            "INSERT INTO paper_lease (run, epoch, holder, expires) VALUES ('t-1', 1, 'here', ?)",
+            (f"{expires}T00:00:00.000000Z",),
+        )
+    connection.close()
+    backup(home, tmp_path / "kept.db")
+    if is_living:
+        with pytest.raises(SafekeepingError, match="paper run t-1 is at work"):
+            restore(home, tmp_path / "kept.db", replace=True)
+    else:
+        restore(home, tmp_path / "kept.db", replace=True)
+    assert bool(list(home.glob("*.before-*"))) is not is_living
+
+
 def test_going_back_never_forgets_a_revocation(home, tmp_path):
     backup(home, tmp_path / "kept.db")
     with sqlite3.connect(home / DATABASE_FILE) as connection:
