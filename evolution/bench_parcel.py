@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+import zlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +24,26 @@ from runtime.model import Instrument, Timeframe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+LARGEST_PARCEL = 1_000_000_000
+"""Bytes, unpacked: 20 million bars. What is larger was not packed by a run."""
 _COLUMNS = ("ts", *PRICE_COLUMNS)
+
+
+_UNREADABLE = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OSError,
+    EOFError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class NoParcelError(ValueError):
+    """Bytes that ``pack`` did not make."""
 
 
 class Unpacked(NamedTuple):
@@ -53,8 +74,24 @@ def unpack(parcel: bytes) -> Unpacked:
     """The way back, exact to the last bit.
 
     Raises:
-        ValueError, KeyError, TypeError: It is no parcel.
+        NoParcelError: It is no parcel, or larger than ``LARGEST_PARCEL``.
     """
+    try:
+        size = _size(parcel)
+        if size <= LARGEST_PARCEL:
+            return _unpacked(parcel)
+    except _UNREADABLE as error:
+        raise NoParcelError(f"it is no parcel ({type(error).__name__})") from error
+    raise NoParcelError(f"it would take {size} bytes, and {LARGEST_PARCEL} are the most")
+
+
+def _size(parcel: bytes) -> int:
+    """Bytes unpacked, as the archive itself says: no more than that is ever read of it."""
+    with zipfile.ZipFile(io.BytesIO(parcel)) as archive:
+        return sum(member.file_size for member in archive.infolist())
+
+
+def _unpacked(parcel: bytes) -> Unpacked:
     with np.load(io.BytesIO(parcel), allow_pickle=False) as stored:
         head = json.loads(stored["head"].tobytes())
         bars = {

@@ -1,7 +1,8 @@
 """Backup and restore of the store: complete copies, and none that would make the store forget what it has counted.
 
 A backup is taken while others work. A restore puts one in the place of the store, and is refused where the store that is there knows a
-decision, a look at a vault, a read of validation or a trial that the backup does not: an error budget must not refill by going back.
+decision, a look at a vault, a read of validation, a trial or a line of the audit log that the backup does not: an error budget must not
+refill by going back, nor a revoked deployment hold again.
 
 SafekeepingError    a copy cannot be made or put in place; the text is one sentence
 """
@@ -12,8 +13,10 @@ import contextlib
 import os
 import sqlite3
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from runtime.paper.canon import stamp
 from runtime.store import DATABASE_FILE, VERSION_TABLE
 
 if TYPE_CHECKING:
@@ -26,7 +29,10 @@ _COUNTED = (
     ("looks at vaults", "vault_look", "look, symbol, at"),
     ("reads of validation", "validation_read", 'source_sha256, symbol, timeframe, start, "end"'),
     ("trials", "trial", 'run_id, generation, "index", created'),
+    ("lines of the audit log", "paper_audit", "sequence, line"),
 )
+# What SQLite says of a file that holds no database any more. A busy or unreadable one may hold everything.
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class SafekeepingError(Exception):
@@ -79,6 +85,13 @@ def examine(file: Path) -> Kept:
             raise SafekeepingError(f"{file}: is damaged ({problem}); use another backup")
         if VERSION_TABLE not in _tables(connection):
             raise SafekeepingError(f"{file}: is a database, and not a store of Trigate")
+        strange = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view') OR sql LIKE 'CREATE VIRTUAL %' LIMIT 1"
+        ).fetchone()
+        if strange is not None:
+            raise SafekeepingError(
+                f"{file}: holds {ascii(strange[0])[:60]}, which acts by itself and which Trigate never makes; use another backup"
+            )
         counts = {
             name: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608 - constants of ours
             for name, table, _ in _COUNTED
@@ -139,16 +152,35 @@ def _give_way(store: Path, file: Path, *, replace: bool) -> None:
 
 
 def _forgotten(store: Path, file: Path) -> str | None:
-    """What the store has counted and the backup has not; None when there is nothing, or the store cannot be read any more."""
+    """What the store has counted and the backup has not; None when there is nothing, or the store is damaged.
+
+    Raises:
+        SafekeepingError: the store is whole and cannot be read now, so nobody knows; or a paper run is at work in it.
+    """
     try:
         with _opened(store) as connection:
+            _require_idle(connection, store)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             known = {name: _rows(connection, table, columns) for name, table, columns in _COUNTED}
-    except (SafekeepingError, sqlite3.DatabaseError):
-        return None
+    except SafekeepingError as error:
+        if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            return None
+        raise
     with _opened(file) as connection:
         missing = {name: len(known[name] - _rows(connection, table, columns)) for name, table, columns in _COUNTED}
     return ", ".join(f"{count} {name}" for name, count in missing.items() if count) or None
+
+
+def _require_idle(connection: sqlite3.Connection, store: Path) -> None:
+    """A process that trades would go on writing into the file that was moved aside."""
+    if "paper_lease" not in _tables(connection):
+        return
+    query = "SELECT run FROM paper_lease WHERE expires > ? ORDER BY run LIMIT 1"
+    living = connection.execute(query, (stamp(datetime.now(UTC)),)).fetchone()
+    if living is not None:
+        raise SafekeepingError(
+            f"home {store.parent}: paper run {living[0]} is at work; stop it, or wait a minute after it was killed"
+        )
 
 
 def _rows(connection: sqlite3.Connection, table: str, columns: str) -> set[tuple[object, ...]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from os import getpid, uname
 from typing import TYPE_CHECKING
 
-from evolution.bench_parcel import unpack
+from evolution.bench_parcel import NoParcelError, unpack
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, Foresight, run_trial
 from evolution.foresight import NoiseBench
@@ -118,7 +118,8 @@ def shared_run(settings: Settings, engine: Engine, run_id: str, name: str) -> It
     """Open a run to help with.
 
     Raises:
-        EnvironmentProblem: the run is not shared, or was begun by another program or with another configuration.
+        EnvironmentProblem: the run is not shared, what it shares cannot be used, or it was begun by another program or with another
+            configuration.
     """
     board, ledger = Workboard(engine), TrialLedger(engine, now=now)
     try:
@@ -131,8 +132,13 @@ def shared_run(settings: Settings, engine: Engine, run_id: str, name: str) -> It
         )
     facts = ledger.run(run_id).facts
     _require_same(run_id, parcel.code, facts, settings)
-    with ExitStack() as stack:
+    try:
         bars, bench = unpack(parcel.bench)
+    except NoParcelError as error:
+        raise EnvironmentProblem(
+            f"run {run_id}: what it shares cannot be used, {error}; resume it, which puts its bars up anew"
+        ) from None
+    with ExitStack() as stack:
         noise = NoiseBench.build(bench)
         cage = stack.enter_context(opening.gate_cage(bars, settings.cage))
         noise_cage = stack.enter_context(opening.gate_cage(noise.bars, settings.cage))

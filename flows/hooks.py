@@ -40,9 +40,16 @@ def run_hooks(commands: Sequence[Sequence[str]], step: str, document: Mapping[st
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
         try:
             done = subprocess.run(  # noqa: S603 - the user's own command, from the configuration
-                command, input=told, capture_output=True, text=True, timeout=_TIMEOUT_S, env=environment, check=False
+                command,
+                input=told,
+                capture_output=True,
+                encoding="utf-8",
+                errors="backslashreplace",
+                timeout=_TIMEOUT_S,
+                env=environment,
+                check=False,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             return f"hook {command[0]!r}: {error}"[:_WORDS]
         if done.returncode:
             words = " ".join((done.stderr or done.stdout).split())[:_WORDS]

@@ -23,7 +23,9 @@ def _words(document: dict[str, Any]) -> Iterator[str]:
     what, body = document["what"], document["body"]
     place = f"{document['sequence']} {document['at'][:19]}Z {document['run'] or '-'}"
     if what != "bar":
-        facts = ", ".join(f"{name} {_short(value)}" for name, value in body.items() if value not in {None, ""})
+        facts = ", ".join(
+            f"{name} {_short(value)}" for name, value in body.items() if value is not None and value != ""
+        )
         yield f"{place} {what}: {facts}"
         return
     bar = f"{place} bar {body['ts'][:16]}Z"

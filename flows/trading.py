@@ -32,7 +32,7 @@ from runtime.paper.clocks import ReplayClock, WallClock
 from runtime.paper.deployment import Bearer, Deployment, Expectation, SignedDeployment, account_of, refusal
 from runtime.paper.feed import Market, Outage, ReplayFeed
 from runtime.paper.live_feed import LiveFeed
-from runtime.paper.plans import PlanBook
+from runtime.paper.plans import PlanBook, Proof
 from runtime.paper.runner import RunParts, Unwatched
 from runtime.paper.runs import RunBook, RunRefused
 from runtime.paper.signing import SigningError, open_runner_key
@@ -363,7 +363,7 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
         clock=source.clock,
         open_host=_seated(cage, entry, deployment, record.symbol),
         permit=lambda: permission(room, record.deployment, record.account, record.symbol),
-        plans=lambda: room.plans.approved(record.id),
+        plans=lambda: room.plans.approved(record.id, _proof(room)),
         watch=watch or Unwatched(),
     )
 
@@ -374,6 +374,12 @@ def _seated_document(entry: PoolEntry, deployment: Deployment) -> Callable[[], A
         raise UsageProblem(f"entry {entry.id}: its document cannot trade on paper: {compiled.reason}")
     program = build(compiled.plan)
     return lambda: nullcontext(ProgramHost(program, deployment.timeframe))
+
+
+def _proof(room: TradingRoom) -> Proof:
+    people = room.pool.people.list()
+    keys = {account_of(each.name): each.public_key for each in people if each.public_key is not None}
+    return Proof(keys=keys, permissions=room.settings.paper.plans)
 
 
 def _seated(

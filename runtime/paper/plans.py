@@ -27,7 +27,7 @@ from runtime.paper.values import MakerKind, PlanStatus, RunStatus
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Engine
@@ -75,6 +75,32 @@ class Maker:
     name: str
     kind: MakerKind
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What tells an approval from a word that somebody wrote into the store."""
+
+    keys: Mapping[str, str]
+    """Enrolled public keys by account (``account_of``)."""
+    permissions: Permissions
+    """As they are now: what the policy has approved, it must still allow."""
+
+    def holds(self, row: PlanRow) -> bool:
+        """Whether an enrolled person other than the maker has signed for the plan, or the policy allows it."""
+        plan = _plan(row)
+        if plan.checker == BY_POLICY:
+            request = read_request(plan.request)
+            return isinstance(request.action, Action) and (
+                self.permissions.verdict(plan.maker_kind, request.action) == "allow"
+            )
+        checker = account_of(plan.checker or "")
+        key = self.keys.get(checker)
+        return (
+            key is not None
+            and checker != account_of(plan.maker)
+            and is_signed(key, plan_text(plan), row.signature or "")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +213,23 @@ class PlanBook:
         """Plans that wait for an answer and are still good, oldest first."""
         return tuple(plan for plan in self._with(PlanStatus.PENDING, None) if plan.expires > self.auditor.now())
 
-    def approved(self, run: str) -> tuple[tuple[str, Request], ...]:
-        """Plans to be executed in a run now."""
+    def approved(self, run: str, proof: Proof | None = None) -> tuple[tuple[str, Request], ...]:
+        """Plans to be executed in a run now.
+
+        Args:
+            run: which.
+            proof: what an approval has to stand up to; None believes the store.
+        """
         at = self.auditor.now()
-        return tuple(
-            (plan.id, read_request(plan.request))
-            for plan in self._with(PlanStatus.APPROVED, run)
-            if plan.expires > at and plan.maker_kind is not MakerKind.STRATEGY
+        query = select(PlanRow).where(
+            col(PlanRow.run) == run,
+            col(PlanRow.status) == PlanStatus.APPROVED.value,
+            col(PlanRow.maker_kind) != MakerKind.STRATEGY.value,
+            col(PlanRow.expires) > stamp(at),
         )
+        with reading(self.engine) as session:
+            rows = session.scalars(query.order_by(col(PlanRow.created), col(PlanRow.id)))
+            return tuple((row.id, read_request(row.request)) for row in rows if proof is None or proof.holds(row))
 
     def _with(self, status: PlanStatus, run: str | None) -> Sequence[Plan]:
         query = select(PlanRow).where(col(PlanRow.status) == status.value)

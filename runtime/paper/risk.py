@@ -70,6 +70,10 @@ class Situation:
     locks: Sequence[Lock]
     waiting: float = 0.0
     """Signed units that orders passed on this bar or still waiting would add."""
+    leaving: float = 0.0
+    """Signed units that resting orders would take off the position, all of them together."""
+    can_turn: bool = True
+    """Whether selling more than there is opens a position on the other side; it does not in a cash account."""
 
 
 class Verdict(NamedTuple):
@@ -112,15 +116,16 @@ def judge(limits: RiskLimits | None, situation: Situation, requests: Sequence[Re
         most: notional of one order that the deployment allows, whatever the rules say.
     """
     judged = Judged()
-    waiting, locks = situation.waiting, list(situation.locks)
+    waiting, leaving, locks = situation.waiting, situation.leaving, list(situation.locks)
     reducible = abs(situation.account.position)
     for request in requests:
-        order = _read(request, situation)
-        if order is None or _reduces(order, situation.account.position, reducible):
+        order = _read(request, situation, reducible)
+        if order is None or _reduces(order, situation, reducible, leaving):
             reducible -= abs(order.units) if order is not None else 0.0
+            leaving += order.units if order is not None and _rests(request) else 0.0
             judged.verdicts.append(None)
             continue
-        now = _with(situation, waiting=waiting, locks=locks, opened=judged.opening)
+        now = _with(situation, waiting=waiting, leaving=leaving, locks=locks, opened=judged.opening)
         verdict = _deployment_cap(order, most) or _first(limits, now, order)
         judged.verdicts.append(verdict)
         if verdict is None:
@@ -132,8 +137,14 @@ def judge(limits: RiskLimits | None, situation: Situation, requests: Sequence[Re
     return judged
 
 
-def _with(situation: Situation, *, waiting: float, locks: Sequence[Lock], opened: int) -> Situation:
-    return replace(situation, waiting=waiting, locks=locks, opened=[*situation.opened, *[situation.now] * opened])
+def _with(situation: Situation, *, waiting: float, leaving: float, locks: Sequence[Lock], opened: int) -> Situation:
+    return replace(
+        situation,
+        waiting=waiting,
+        leaving=leaving,
+        locks=locks,
+        opened=[*situation.opened, *[situation.now] * opened],
+    )
 
 
 def _first(limits: RiskLimits | None, situation: Situation, order: _Order) -> Verdict | None:
@@ -146,19 +157,16 @@ def _first(limits: RiskLimits | None, situation: Situation, order: _Order) -> Ve
     return None
 
 
-def _read(request: Request, situation: Situation) -> _Order | None:
+def _read(request: Request, situation: Situation, reducible: float) -> _Order | None:
     """A request as an order with a size; None for what opens nothing: a cancel, a close, or what the venue will refuse anyway."""
     if request.action not in {Action.BUY, Action.SELL, Action.TARGET}:
         return None
-    price = _price(request, situation.bar.close)
-    position, equity = situation.account.position, situation.equity
     amount = request.quantity
     if request.action is Action.TARGET:
-        if not _is_number(amount):
-            return None
-        units = float(amount) * equity / price - position  # type: ignore[arg-type]  # a number
-    elif amount is None:
-        units = _all(request, situation, price)
+        return _target(request, float(amount), situation) if _is_number(amount) else None  # type: ignore[arg-type]  # a number
+    price = max(_prices(request, situation.bar.close))
+    if amount is None:
+        units = _all(request, situation, price, reducible)
     elif _is_number(amount):
         units = float(amount) if request.action is Action.BUY else -float(amount)  # type: ignore[arg-type]  # a number
     else:
@@ -166,29 +174,50 @@ def _read(request: Request, situation: Situation) -> _Order | None:
     return _Order(request, "buy" if units > 0.0 else "sell", units, price)
 
 
-def _all(request: Request, situation: Situation, price: float) -> float:
+def _target(request: Request, weight: float, situation: Situation) -> _Order:
+    """A target at the price where it opens most: what it comes to depends on the price, and the strategy names that, too."""
+    account, found = situation.account, []
+    for price in _prices(request, situation.bar.close):
+        units = weight * (account.cash + account.position * price) / price - account.position
+        found.append(_Order(request, "buy" if units > 0.0 else "sell", units, price))
+    return max(found, key=lambda order: (not _shrinks(order.units, account.position), abs(order.units) * order.price))
+
+
+def _all(request: Request, situation: Situation, price: float, reducible: float) -> float:
     """Without a quantity: what cash allows, or the position (nothing when flat, which opens nothing in a cash account)."""
     if request.action is Action.BUY:
         position = situation.account.position
-        return -position if position < 0.0 else max(situation.account.cash, 0.0) / price
+        # After others of this bar have closed a short position, it buys for all cash.
+        is_cover = position < 0.0 and reducible >= -position
+        return -position if is_cover else max(situation.account.cash, 0.0) / price
     return -situation.account.position
 
 
-def _price(request: Request, close: float) -> float:
-    """The highest price that the order may be filled at, as far as it can be known; the last close for a market order."""
-    named = [float(each) for each in (request.limit, request.stop) if _is_number(each)]  # type: ignore[arg-type]
-    return max([close, *named])
+def _prices(request: Request, close: float) -> list[float]:
+    """Prices that the order may be filled at, as far as they can be known: the last close, and those that it names."""
+    return [close, *(float(each) for each in (request.limit, request.stop) if _is_number(each) and each > 0)]  # type: ignore[arg-type,operator]  # numbers
+
+
+def _rests(request: Request) -> bool:
+    """Whether it may wait for its price."""
+    return not (request.limit is None and request.stop is None and request.offset is None)
 
 
 def _is_number(value: object) -> bool:
     return type(value) in {int, float} and -1e15 <= value <= 1e15  # type: ignore[operator]  # false for NaN
 
 
-def _reduces(order: _Order, position: float, reducible: float) -> bool:
-    """Whether it only makes the position smaller, together with the others of this bar."""
+def _reduces(order: _Order, situation: Situation, reducible: float, leaving: float) -> bool:
+    """Whether it only makes the position smaller, together with the others of this bar and, if it waits, with those that wait."""
     if order.units == 0.0:
         return True
-    return position * order.units < 0.0 and abs(order.units) <= reducible * (1.0 + 1e-9)
+    if situation.can_turn and _rests(order.request):
+        reducible -= abs(leaving)
+    return _shrinks(order.units, situation.account.position) and abs(order.units) <= reducible * (1.0 + 1e-9)
+
+
+def _shrinks(units: float, position: float) -> bool:
+    return position * units < 0.0 and abs(units) <= abs(position) * (1.0 + 1e-9)
 
 
 def _deployment_cap(order: _Order, most: float) -> Verdict | None:
@@ -245,7 +274,9 @@ def _exposure(limits: RiskLimits, situation: Situation, order: _Order) -> Verdic
         return None
     # A target replaces what waits.
     waiting = 0.0 if order.request.action is Action.TARGET else situation.waiting
-    after = abs(situation.account.position + waiting + order.units) * order.price
+    after = situation.account.position + waiting + order.units
+    # Resting exits may all be filled before it.
+    after = max(abs(after), abs(after + situation.leaving) if situation.can_turn else 0.0) * order.price
     allowed = limits.exposure * max(situation.equity, 0.0)
     if after > allowed:
         return Verdict("exposure", f"the position would be worth {after:.2f}, and {allowed:.2f} is the most")

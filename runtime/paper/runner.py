@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runtime.cage.faults import CageError
 from runtime.cage.outcome import CageEnd
 from runtime.kernel.remote import RemoteHost
+from runtime.kernel.report import AccountKind
 from runtime.kernel.session import RunLimits
 from runtime.paper.feed import Outage, bar_sha256, sift
 from runtime.paper.journal import Books, Journal, PlanConflict
@@ -333,6 +334,7 @@ class _Runner:
             most=parts.deployment.max_notional,
             market=parts.market,
             memory=self._memory,
+            can_turn=parts.deployment.config.account is not AccountKind.CASH,
             plans=parts.plans,
         )
         step = driver.take(bar, screen)

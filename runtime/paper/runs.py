@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from runtime.paper.audit import read_head, read_lines, verify
 from runtime.paper.canon import moment, stamp
-from runtime.paper.deployment import SignedDeployment, read_deployment
+from runtime.paper.deployment import SignedDeployment, account_of, read_deployment
 from runtime.paper.limits import RiskLimits
 from runtime.paper.tables import DeploymentRow, LeaseRow, RunRow
 from runtime.paper.values import RunStatus
@@ -206,10 +206,14 @@ class RunBook:
         """Let a run that ended go on. One that drifted does not: what it would go on from is not what is stored.
 
         Raises:
-            RunRefused: there is none, it drifted, or its symbol is taken meanwhile.
+            RunRefused: there is none, it belongs to somebody else, it drifted, or its symbol is taken meanwhile.
         """
         with writing(self.engine, durable=True) as session:
             row = _find(session, run)
+            if account_of(by) != row.account:
+                raise RunRefused(
+                    FORBIDDEN, f"paper run {run} belongs to account {row.account!r}, and only its owner lets it go on"
+                )
             if row.status == RunStatus.RUNNING.value and row.stop_by is None:
                 return
             if row.status == RunStatus.DRIFTED.value:
@@ -293,6 +297,10 @@ def _signed(row: DeploymentRow) -> SignedDeployment:
         deployment: Deployment = read_deployment(row.document)
     except ValueError as error:
         raise RunRefused(CONFLICT, f"deployment {row.id}: {error}; sign again with trigate paper deploy") from error
+    if deployment.id != row.id:
+        raise RunRefused(
+            CONFLICT, f"deployment {row.id}: holds the text of {deployment.id}; sign again with trigate paper deploy"
+        )
     revoked = None if row.revoked is None else f"by {row.revoked_by} on {row.revoked[:10]}: {row.revoked_reason}"
     return SignedDeployment(deployment=deployment, public_key=row.public_key, signature=row.signature, revoked=revoked)
 

@@ -70,6 +70,7 @@ class GuardScreen:
         most: notional of one order that the deployment allows.
         market: when bars close.
         memory: of this run.
+        can_turn: whether selling more than there is opens a position on the other side (a margin account).
         plans: approved plans of people and models, asked for once per bar.
     """
 
@@ -82,6 +83,7 @@ class GuardScreen:
         most: float,
         market: Market,
         memory: Memory,
+        can_turn: bool,
         plans: Callable[[], Sequence[tuple[str, Request]]],
     ) -> None:
         self.locks: list[Lock] = []
@@ -92,6 +94,7 @@ class GuardScreen:
         self._most = most
         self._market = market
         self._memory = memory
+        self._can_turn = can_turn
         self._plans = plans
 
     def judge(self, scene: Scene) -> Screened:
@@ -130,11 +133,13 @@ class GuardScreen:
             trips=memory.trips,
             opened=memory.opened,
             locks=locks,
-            waiting=_waiting(scene.account),
+            waiting=_waiting(scene.account, adds=True),
+            leaving=_waiting(scene.account, adds=False),
+            can_turn=self._can_turn,
         )
 
 
-def _waiting(account: Account) -> float:
-    """Signed units of waiting orders that would add to the position, as far as they have a quantity."""
+def _waiting(account: Account, *, adds: bool) -> float:
+    """Signed units of waiting orders that would add to the position, or take off it, as far as they have a quantity."""
     signed = [(order.quantity or 0.0) * (1.0 if order.side is Side.BUY else -1.0) for order in account.open_orders]
-    return sum(units for units in signed if account.position * units >= 0.0)
+    return sum(units for units in signed if (account.position * units >= 0.0) is adds)

@@ -25,7 +25,8 @@ MAX_DEPTH = 16
 # Whole numbers up to here are exact as floats, too.
 _EXACT = 2**53
 _LONGEST_NUMBER = 40
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A text that does not end reaches to the end of the document, so that no place is looked at twice.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
 
 
@@ -90,8 +91,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) == len(pairs):
         return found
     doubled = _Doubled(found)
-    keys = [key for key, _ in pairs]
-    doubled.key = next(key for key in keys if keys.count(key) > 1)
+    seen: set[str] = set()
+    # The first that was there before: ``add`` gives None.
+    doubled.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
     return doubled
 
 

@@ -120,6 +120,67 @@ def test_a_damaged_store_gives_way(home, tmp_path):
     assert (home / f"{DATABASE_FILE}.before-1").read_bytes().startswith(b"garbage")
 
 
+def test_a_store_that_cannot_be_read_now_does_not_give_way(home, tmp_path):
+    """It is whole: taken for damaged, whatever it has counted would be forgotten."""
+    backup(home, tmp_path / "kept.db")
+    note_look(home, 1)
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        connection.execute("ALTER TABLE vault_look RENAME COLUMN at TO moment")
+    connection.close()
+    with pytest.raises(SafekeepingError, match="cannot be read"):
+        restore(home, tmp_path / "kept.db", replace=True)
+    assert looks(home) == 1
+
+
+@pytest.mark.parametrize(("expires", "is_living"), [("9999-01-01", True), ("2026-01-01", False)])
+def test_a_store_in_which_a_paper_run_is_at_work_is_not_replaced(home, tmp_path, expires, is_living):
+    """Its process would go on writing into the file that was moved aside."""
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(
+            "INSERT INTO paper_lease (run, epoch, holder, expires) VALUES ('t-1', 1, 'here', ?)",
+            (f"{expires}T00:00:00.000000Z",),
+        )
+    connection.close()
+    backup(home, tmp_path / "kept.db")
+    if is_living:
+        with pytest.raises(SafekeepingError, match="paper run t-1 is at work"):
+            restore(home, tmp_path / "kept.db", replace=True)
+    else:
+        restore(home, tmp_path / "kept.db", replace=True)
+    assert bool(list(home.glob("*.before-*"))) is not is_living
+
+
+def test_going_back_never_forgets_a_revocation(home, tmp_path):
+    backup(home, tmp_path / "kept.db")
+    with sqlite3.connect(home / DATABASE_FILE) as connection:
+        connection.execute("INSERT INTO paper_audit (sequence, line) VALUES (1, 'revoke')")
+    connection.close()
+    with pytest.raises(SafekeepingError, match="does not know 1 lines of the audit log"):
+        restore(home, tmp_path / "kept.db", replace=True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER forget AFTER INSERT ON vault_look BEGIN DELETE FROM vault_look; END",
+        "CREATE VIEW forget AS SELECT 1",
+        "CREATE VIRTUAL TABLE forget USING fts5(text)",
+    ],
+    ids=["trigger", "view", "virtual table"],
+)
+def test_a_backup_in_which_something_acts_by_itself_is_refused(home, tmp_path, statement):
+    backup(home, tmp_path / "kept.db")
+    with sqlite3.connect(tmp_path / "kept.db") as connection:
+        connection.execute(statement)
+    connection.close()
+    new = tmp_path / "new"
+    new.mkdir()
+    with pytest.raises(SafekeepingError, match="'forget', which acts by itself"):
+        restore(new, tmp_path / "kept.db", replace=False)
+    assert list(new.iterdir()) == []
+
+
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100])
 def test_what_is_no_store_is_not_restored(home, tmp_path, content):
     note_look(home, 1)

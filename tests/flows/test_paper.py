@@ -170,6 +170,8 @@ def test_a_hook_that_does_not_agree_keeps_a_step_from_happening():
     secret = run_hooks([("sh", "-c", "env >&2; exit 3")], "plan", {})
     assert "ended with 3" in secret
     assert "TRIGATE" not in secret
+    assert run_hooks([("printf", r"\377")], "plan", {}) is None
+    assert r"\xff" in run_hooks([("sh", "-c", r"printf '\377'; exit 3")], "plan", {})
 
 
 def test_the_story_leaves_out_other_runs():
@@ -178,3 +180,9 @@ def test_the_story_leaves_out_other_runs():
     )
     assert tell([line], "t-1") == ["1 2026-11-30T22:00:00Z t-1 stop: by Ann"]
     assert tell([line], "t-2") == []
+
+
+def test_the_story_tells_what_is_no_plain_value():
+    body = {"notes": [{"what": "late", "ts": 1}], "count": 0, "left": None, "empty": ""}
+    line = json.dumps({"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": "feed", "body": body})
+    assert tell([line]) == ['1 2026-11-30T22:00:00Z t-1 feed: notes [{"what": "late", "ts": 1}], count 0']

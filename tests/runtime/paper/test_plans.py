@@ -13,11 +13,11 @@ from runtime.desk import Action, Request
 from runtime.paper.feed import ReplayFeed
 from runtime.paper.limits import RiskLimits
 from runtime.paper.permissions import Permissions
-from runtime.paper.plans import Maker, PlanBook, PlanProblem, plan_text
+from runtime.paper.plans import BY_POLICY, Maker, PlanBook, PlanProblem, Proof, plan_text
 from runtime.paper.resume import read_run
-from runtime.paper.tables import DecisionRow
+from runtime.paper.tables import DecisionRow, PlanRow
 from runtime.paper.values import MakerKind, PlanStatus, RunStatus
-from runtime.store import reading
+from runtime.store import reading, writing
 from runtime.strategy import Strategy
 
 BUY = Request(0, Action.BUY, None, 3)
@@ -69,6 +69,32 @@ def test_an_approved_plan_is_executed_at_the_next_bar_with_a_token_like_any_othe
     assert json.loads(stored.state)["resting"] == []
     desk.book.reopen(run, by="Ann")
     assert desk.run(run, plans=lambda: plans.approved(run)).status is RunStatus.FINISHED  # the replay has it, too
+
+
+def test_an_approval_that_was_written_into_the_store_is_worth_nothing(desk, plans, run):
+    """Whoever helps with a run shares the database, and has nobody's key."""
+    bob = Ed25519PrivateKey.generate()
+    key = bob.public_key().public_bytes_raw().hex()
+    proof = Proof(keys={"bob": key, "ann": key}, permissions=Permissions())
+    plan = plans.make(run, BUY, ANN, Permissions())
+    signature = bob.sign(plan_text(plan).encode()).hex()
+    for checker, signed in (
+        ("Bob", None),
+        ("Bob", "00" * 64),
+        ("Eve", signature),
+        ("Ann", signature),
+        (BY_POLICY, None),
+    ):
+        with writing(desk.engine) as session:
+            row = session.get_one(PlanRow, plan.id)
+            row.status, row.checker, row.signature, row.public_key = "approved", checker, signed, key
+        assert plans.approved(run, proof) == ()
+        assert len(plans.approved(run)) == 1
+    assert len(plans.approved(run, Proof(keys={}, permissions=Permissions(allow=("person:*",))))) == 1
+    with writing(desk.engine) as session:
+        row = session.get_one(PlanRow, plan.id)
+        row.checker, row.signature = "Bob", signature
+    assert [each for each, _ in plans.approved(run, proof)] == [plan.id]
 
 
 def test_what_nobody_approved_is_not_executed(desk, plans, run):

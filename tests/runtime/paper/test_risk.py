@@ -194,9 +194,59 @@ def test_no_rule_at_all_is_no_guard():
     assert not limits(market_hours=True).is_empty
 
 
+@pytest.mark.parametrize("named", [{"limit": 1e6}, {"stop": 1e6}, {"limit": 99.0}, {"limit": 0.01}])
+def test_a_price_that_a_target_names_makes_no_exit_of_it(named):
+    """At a limit far away the target would be a sale, and it is filled at the market."""
+    held = Account(90_000.0, 100.0, 100.0, ())
+    target = Request(1, Action.TARGET, None, 0.9)._replace(**named)
+    assert verdict(target, OFF, most=50_000.0, account=held).rule == "deployment"
+    assert verdict(target, limits(exposure=0.5), account=held).rule == "exposure"
+    assert verdict(target, limits(market_hours=True), account=held, is_open=False).rule == "market_hours"
+    assert (
+        verdict(Request(1, Action.TARGET, None, 0.05, 105.0), limits(market_hours=True), account=held, is_open=False)
+        is None
+    )
+
+
+SHUT = limits(market_hours=True)
+STOP = Request(1, Action.SELL, None, 60, None, 90.0)
+
+
+def test_exits_that_rest_are_together_no_larger_than_the_position():
+    """Each is an exit by itself; filled one after the other they turn the position round, which no rule has seen."""
+    shut = replace(SITUATION, account=HELD, is_open=False)
+    assert judge(SHUT, shut, [STOP], 1e9).verdicts == [None]
+    assert [each and each.rule for each in judge(SHUT, shut, [STOP, STOP], 1e9).verdicts] == [None, "market_hours"]
+    assert judge(SHUT, replace(shut, leaving=-60.0), [STOP], 1e9).verdicts[0].rule == "market_hours"
+    assert (
+        judge(limits(exposure=0.1), replace(SITUATION, account=HELD, leaving=-180.0), [STOP], 1e9).verdicts[0].rule
+        == "exposure"
+    )
+
+
+def test_a_resting_exit_never_stands_in_the_way_of_leaving_now():
+    shut = replace(SITUATION, account=HELD, is_open=False, leaving=-100.0)
+    for request in (Request(1, Action.SELL, None, 100), Request(1, Action.CLOSE), Request(1, Action.SELL)):
+        assert judge(SHUT, shut, [request], 1e9).verdicts == [None]
+
+
+def test_a_cash_account_may_rest_a_stop_and_a_profit_for_the_same_units():
+    shut = replace(SITUATION, account=HELD, is_open=False, leaving=-100.0, can_turn=False)
+    assert judge(SHUT, shut, [STOP], 1e9).verdicts == [None]
+
+
+def test_a_second_purchase_for_all_cash_is_no_second_cover():
+    """The first closes the short position, the second opens one as large as the cash."""
+    short = replace(SITUATION, account=Account(110_000.0, -100.0, 100.0, ()))
+    everything = Request(1, Action.BUY)
+    judged = judge(limits(exposure=0.5), short, [everything, everything], 1e9)
+    assert [each and each.rule for each in judged.verdicts] == [None, "exposure"]
+
+
 def test_waiting_orders_count_towards_the_position():
     from runtime.paper.screen import _waiting
 
     order = OpenOrder(id=1, side=Side.BUY, quantity=5.0, type=OrderType.LIMIT, limit=90.0)
     sell = OpenOrder(id=2, side=Side.SELL, quantity=4.0, type=OrderType.LIMIT, limit=110.0)
-    assert _waiting(Account(1.0, 10.0, 100.0, (order, sell))) == 5.0
+    assert _waiting(Account(1.0, 10.0, 100.0, (order, sell)), adds=True) == 5.0
+    assert _waiting(Account(1.0, 10.0, 100.0, (order, sell)), adds=False) == -4.0

@@ -6,7 +6,9 @@ import pytest
 
 from runtime.paper.limits import RiskLimits
 from runtime.paper.runs import RunRefused
+from runtime.paper.tables import DeploymentRow
 from runtime.paper.values import RunStatus
+from runtime.store import writing
 
 
 def test_no_guard_no_run_unless_somebody_says_so_by_name(desk):
@@ -49,11 +51,37 @@ def test_a_stop_of_what_nobody_runs_is_the_end(desk):
         desk.book.reopen(run, by="Ann")
 
 
+def test_nobody_but_its_owner_lets_a_run_go_on(desk):
+    run = desk.book.open(desk.order())
+    desk.book.stop(run, by="Bob")
+    with pytest.raises(RunRefused, match="belongs to account 'ann'") as refused:
+        desk.book.reopen(run, by="Bob")
+    assert refused.value.code == 403
+    desk.book.reopen(run, by="  ANN ")
+    assert desk.book.get(run).status is RunStatus.RUNNING
+
+
 def test_a_revoked_deployment_says_who_and_why(desk):
     desk.book.revoke(desk.deployment.id, by="Bob", reason="too risky")
     assert desk.book.deployment(desk.deployment.id).revoked.startswith("by Bob on 2026-11-30: too risky")
     with pytest.raises(RunRefused, match="was revoked before"):
         desk.book.revoke(desk.deployment.id, by="Bob", reason="again")
+
+
+def test_a_revoked_deployment_does_not_come_back_under_another_id(desk):
+    """Its signature holds for ever: whoever can write to the store could file it anew."""
+    desk.book.revoke(desk.deployment.id, by="Bob", reason="too risky")
+    with writing(desk.engine) as session:
+        row = session.get_one(DeploymentRow, desk.deployment.id)
+        facts = {
+            "document": row.document,
+            "signer": row.signer,
+            "public_key": row.public_key,
+            "signature": row.signature,
+        }
+        session.add(DeploymentRow(id="d-000000000000", **facts))
+    with pytest.raises(RunRefused, match=f"holds the text of {desk.deployment.id}"):
+        desk.book.deployment("d-000000000000")
 
 
 @pytest.mark.parametrize("ask", ["get", "deployment"])

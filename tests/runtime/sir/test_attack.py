@@ -12,6 +12,7 @@ from runtime.sir import Mode
 from runtime.sir.compile import Compiled, Refused, compile_document
 from runtime.sir.explain import assumption_lines, explain
 from runtime.sir.plan import as_document
+from runtime.sir.read import _STRING
 
 GOLDEN = Path(__file__).parents[2] / "sir_golden"
 DOCUMENTS = [
@@ -114,3 +115,16 @@ def test_damaged_text_gives_a_value(tree, data):
 )
 def test_a_hostile_file_is_refused(data):
     assert isinstance(compile_document(data), Refused)
+
+
+def test_a_text_that_never_ends_is_looked_at_once():
+    """Otherwise each of its quotes is tried as a beginning: seconds for one document."""
+    text = '"' + '\\"' * 1_000
+    assert _STRING.findall(text) == [text]
+    assert isinstance(compile_document(b'{"a":' + text.encode()), Refused)
+
+
+def test_the_key_that_is_there_twice_is_named():
+    keys = ",".join(f'"{number:x}":0' for number in range(2_000))
+    (problem,) = compile_document(f'{{{keys},"7cf":1}}'.encode()).problems
+    assert "'7cf' is there twice" in problem.what
