@@ -406,8 +406,11 @@ class Venue:
             return
         if quantity > 0.0:
             self._book(self._fill(side, quantity, price, order.tag, order.id), "signal")
-            if order.stop_loss is not None or order.take_profit is not None or order.trail is not None:
-                self.books.protect(order)
+        elif (order.weight or 0.0) * self.books.position <= 0.0:
+            return
+        # A target that is met trades nothing, and protects what is there all the same.
+        if order.stop_loss is not None or order.take_profit is not None or order.trail is not None:
+            self.books.protect(order)
 
     def _leave(self, hit: Hit, reason: str) -> None:
         """Close the whole position for a reason of its own."""

@@ -591,9 +591,11 @@ class Reference:
             return
         if quantity > 0.0:
             self.deal(order.buying, quantity, price, order.tag, order.id, "signal")
-            if self.position and order.bracket:
-                self.bracket = {**self.bracket, **order.bracket}
-                self.bracket_id = order.id
+        elif order.verb != "target" or order.weight * self.position <= 0.0:
+            return
+        if self.position and order.bracket:
+            self.bracket = {**self.bracket, **order.bracket}
+            self.bracket_id = order.id
 
     def slip(self, price, buying):
         if not self.costs.slippage_bps:
