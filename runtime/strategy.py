@@ -208,7 +208,7 @@ class Strategy:
         trail: float | None = None,
         tag: str = "",
     ) -> int:
-        """Ask for a position worth ``weight`` of equity, fee included, sized at the fill; cancels resting entries.
+        """Ask for a position worth ``weight`` of equity, fee included, sized at the fill; cancels resting entries and earlier targets.
 
         Cash accounts take 0 to 1; margin accounts take negative weights too. Returns the order id.
         """

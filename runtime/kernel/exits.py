@@ -46,7 +46,8 @@ def _margin_exits(books: Portfolio, maintenance: float | None) -> list[Exit]:
     """Prices at which equity is gone (``-cash / position``), and at which it falls below the maintenance margin."""
     position, cash = books.position, books.cash
     levels = [(-cash / position, "ruin")]
-    if maintenance is not None:
+    # A long position that is to be owned whole has no such price: it is paid for, wherever the price goes.
+    if maintenance is not None and position != maintenance * abs(position):
         levels.append((-cash / (position - maintenance * abs(position)), "margin"))
     return [Exit(level, reason) for level, reason in levels if level > 0.0]
 

@@ -88,6 +88,8 @@ class Venue:
         self._path: Path
         self._entry: Path | None = None
         """What is certain after the last entry inside the current bar; None when there was none."""
+        self._begun_inside = False
+        """The position began inside the current bar, and was not just added to there."""
 
     # What the session calls -------------------------------------------------------------------------------------
 
@@ -103,6 +105,9 @@ class Venue:
         if not self._settle_side(order, last_close):
             self.refuse(bar, "nothing to close: the position is 0", order.id)
         elif order.type is _MARKET:
+            if order.action is _TARGET and self.market:
+                # Of several targets at one open the last is what is wanted.
+                self.market = [t for t in self.market if t.action is not _TARGET]
             self.market.append(order)
         else:
             self._snap(order)
@@ -151,7 +156,7 @@ class Venue:
     def trade(self, row: int, bar: Bar) -> None:
         """Match everything that waits against one bar, then close the bar."""
         self._row, self._bar = row, bar
-        self._entry = None
+        self._entry, self._begun_inside = None, False
         _, open_, high, low, close, _ = bar
         marked = len(self.marks)
         if self.books.position and not self._quiet.low < open_ < self._quiet.high:
@@ -252,7 +257,7 @@ class Venue:
         tried: set[int] = set()
         if self.books.position:
             self._adverse_side(tried)
-        if self.books.position:
+        if self.books.position and not self._begun_inside:
             self._favourable_side(tried)
         if self.resting and not self.ruined:
             self._entries(tried)
@@ -265,7 +270,8 @@ class Venue:
         level = exits[0].level if exits else None
         nearer = [t for t in own if level is None or (trigger_of(t) > level if is_long else trigger_of(t) < level)]
         self._own_exits(nearer, tried)
-        self._leave_adverse(self._path)
+        if not self._begun_inside:
+            self._leave_adverse(self._path)
         self._own_exits([t for t in own if t not in nearer], tried)
 
     def _favourable_side(self, tried: set[int]) -> None:
@@ -275,17 +281,18 @@ class Venue:
         level = profit_level(self.books, self._instrument)
         nearer = [t for t in own if level is None or (trigger_of(t) < level if is_long else trigger_of(t) > level)]
         self._own_exits(nearer, tried)
-        self._leave_favourable(self._path)
+        if not self._begun_inside:
+            self._leave_favourable(self._path)
         self._own_exits([t for t in own if t not in nearer], tried)
 
     def _own_exits(self, orders: list[Ticket], tried: set[int]) -> None:
         for order in orders:
-            if not self.books.position:
+            if not self.books.position or self._begun_inside:
                 return
             tried.add(order.id)
             hit, order.triggered = inside(order, self._path)
             if hit is not None:
-                self._execute(order, hit)
+                self._enter(order, hit)
 
     def _leave_adverse(self, path: Path) -> None:
         if not self.books.position:
@@ -351,6 +358,8 @@ class Venue:
         if self._entry is not None and before != 0.0 and same_side:
             rest = rest.within(self._entry)
         self._entry = rest
+        if before == 0.0 or not same_side:
+            self._begun_inside = True
         self._leave_adverse(rest)
         self._leave_favourable(rest)
 
@@ -368,7 +377,7 @@ class Venue:
             self._ruin()
             return
         if books.position:
-            if self._entry is not None and books.entry_row == self._row:
+            if self._entry is not None and self._begun_inside:
                 books.observe(self._entry.low, self._entry.high)
             else:
                 books.observe(bar.low, bar.high)
@@ -397,8 +406,11 @@ class Venue:
             return
         if quantity > 0.0:
             self._book(self._fill(side, quantity, price, order.tag, order.id), "signal")
-            if order.stop_loss is not None or order.take_profit is not None or order.trail is not None:
-                self.books.protect(order)
+        elif (order.weight or 0.0) * self.books.position <= 0.0:
+            return
+        # A target that is met trades nothing, and protects what is there all the same.
+        if order.stop_loss is not None or order.take_profit is not None or order.trail is not None:
+            self.books.protect(order)
 
     def _leave(self, hit: Hit, reason: str) -> None:
         """Close the whole position for a reason of its own."""
@@ -417,7 +429,8 @@ class Venue:
         if not hit.slips or self._never_slips:
             return hit.price
         price = slipped(self._costs, hit.price, buying=side is _BUY)
-        return ceil_to(price, self._tick) if side is _BUY else floor_to(price, self._tick)
+        # Nothing trades at zero: a sale at the last tick has nowhere to slip to.
+        return ceil_to(price, self._tick) if side is _BUY else floor_to(price, self._tick) or hit.price
 
     def _fill(self, side: Side, quantity: float, price: float, tag: str, order_id: int) -> Fill:
         fee = fee_of(self._costs, quantity, price)

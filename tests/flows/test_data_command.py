@@ -281,6 +281,32 @@ def test_a_feed_is_fetched_and_brought_up_to_date(data, serve):
     ]
 
 
+def test_a_feed_that_speaks_json_brings_the_bars_of_one_that_speaks_klines(data, trigate, serve):
+    server = serve()
+    assert data(*FETCH, *DATES).code == 0
+    with (trigate.home.parent / "trigate.toml").open("a") as settings:
+        settings.write(
+            f"""
+[feeds.plain]
+dialect = "json"
+base_url = "{server.base_url}"
+path = "/v1/bars/{{symbol}}"
+query = {{step = "{{timeframe}}", from = "{{start}}", to = "{{stop}}", limit = "{{limit}}"}}
+rows = "data.bars"
+fields = {{timestamp = "t", open = "o", high = "h", low = "l", close = "c", volume = "v"}}
+timeframes = {{"1h" = "3600"}}
+requests_per_minute = 6000
+page_bars = 200
+"""
+        )
+    words = ["plain" if word == "house" else "second" if word == "btc" else word for word in FETCH]
+    ended = data(*words, *DATES)
+    assert (ended.code, {seen.path for seen in server.seen}) == (2, {"/api/v3/klines", "/v1/bars/BTCUSDT"})
+    assert "'second' is already registered, as btc" in ended.err
+    again = data(*words, *DATES[:2], "--to", "2024-03-02", "--json")
+    assert (again.code, again.document["fetched"][0]["bars"]) == (0, 1_464)
+
+
 def test_gaps_are_listed_and_not_filled(data, serve):
     serve(holes=[LISTED + hour * 3_600 for hour in (10, 11, 200, 300, 400)])
     ended = data(*FETCH, *DATES)

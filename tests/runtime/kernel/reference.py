@@ -135,7 +135,7 @@ class Reference:
         self.due = [(when, what) for when, what in self.due if when > self.row]
         for what in now:
             self.take_effect(what)
-        self.begun = None
+        self.begun, self.held_before = None, False
         self.at_the_open()
         if self.ruined_row is None:
             self.inside_the_bar()
@@ -206,6 +206,8 @@ class Reference:
             self.resting = [order for order in self.resting if self.reduces(order)]
             what.buying = self.change_for(what.weight, before) >= 0.0
         if what.kind is OrderType.MARKET:
+            if what.verb == "target":
+                self.market = [order for order in self.market if order.verb != "target"]
             self.market.append(what)
             return
         if what.limit is not None:
@@ -278,19 +280,22 @@ class Reference:
 
     def inside_the_bar(self):
         whole, tried = Rest(self.open, self.low, self.high), set()
+        self.held_before = self.position != 0.0
         if self.position:
             own = [order for order in self.resting if self.reduces(order) and self.is_stop(order)]
             level, _ = self.nearest_exit()
             nearer = [order for order in own if level is None or self.is_before(self.wait_price(order), level)]
             self.own_exits(nearer, whole, tried)
-            self.bracket_stop(whole)
+            if self.begun is None:
+                self.bracket_stop(whole)
             self.own_exits([order for order in own if order not in nearer], whole, tried)
-        if self.position:
+        if self.position and self.begun is None:
             own = [order for order in self.resting if self.reduces(order) and order.id not in tried]
             level = self.profit_level()
             nearer = [order for order in own if level is None or self.is_before(level, self.wait_price(order))]
             self.own_exits(nearer, whole, tried)
-            self.bracket_profit(whole)
+            if self.begun is None:
+                self.bracket_profit(whole)
             self.own_exits([order for order in own if order not in nearer], whole, tried)
         self.entries(whole, tried)
 
@@ -300,12 +305,15 @@ class Reference:
 
     def own_exits(self, orders, rest, tried):
         for order in orders:
-            if self.position == 0.0:
+            if self.position == 0.0 or self.begun is not None:
                 return
             tried.add(order.id)
             touch = self.touched(order, rest)
             if touch is not None:
+                was_long = self.position > 0
                 self.fill(order, touch[0], slips=touch[1])
+                if self.position and (self.position > 0) is not was_long:
+                    self.begin(-self.position, touch[0], touch[2])
 
     def entries(self, whole, tried):
         waits_for_a_buy = []
@@ -344,9 +352,11 @@ class Reference:
             rest = Rest(price, min(price, self.close), max(self.high, price))
         else:
             rest = Rest(price, min(self.low, price), max(price, self.close))
-        if self.begun is not None and before != 0.0 and (before > 0) == (self.position > 0):
+        grows = before != 0.0 and (before > 0) == (self.position > 0)
+        if self.begun is not None and grows:
             rest = Rest(price, max(rest.low, self.begun.low), min(rest.high, self.begun.high))
         self.begun = rest
+        self.held_before = self.held_before and grows
         self.bracket_stop(rest)
         self.bracket_profit(rest)
 
@@ -416,7 +426,7 @@ class Reference:
             self.ruin()
             return
         if self.position:
-            began_here = self.begun is not None and self.entry_row == self.row
+            began_here = self.begun is not None and not self.held_before
             self.seen += [self.begun.low, self.begun.high] if began_here else [self.low, self.high]
         for order in self.resting:
             if order.distance is not None:
@@ -438,7 +448,7 @@ class Reference:
         if not self.cash_account:
             levels.append((-cash / self.position, "ruin"))
             keep = self.instrument.maintenance_margin
-            if keep is not None:
+            if keep is not None and not (self.position > 0 and keep == 1.0):
                 # cash + position * p = keep * |position| * p
                 levels.append((-cash / (self.position - keep * abs(self.position)), "margin"))
             levels = [one for one in levels if one[0] > 0.0 or one[1] not in {"ruin", "margin"}]
@@ -581,15 +591,17 @@ class Reference:
             return
         if quantity > 0.0:
             self.deal(order.buying, quantity, price, order.tag, order.id, "signal")
-            if self.position and order.bracket:
-                self.bracket = {**self.bracket, **order.bracket}
-                self.bracket_id = order.id
+        elif order.verb != "target" or order.weight * self.position <= 0.0:
+            return
+        if self.position and order.bracket:
+            self.bracket = {**self.bracket, **order.bracket}
+            self.bracket_id = order.id
 
     def slip(self, price, buying):
         if not self.costs.slippage_bps:
             return price
         share = self.costs.slippage_bps / 10_000.0
-        return self.up(price * (1.0 + share)) if buying else self.down(price * (1.0 - share))
+        return self.up(price * (1.0 + share)) if buying else self.down(price * (1.0 - share)) or price
 
     def leave(self, price, reason, *, slips):
         buying = self.position < 0.0

@@ -528,7 +528,146 @@ def test_the_trail_of_an_entry_inside_the_bar_knows_only_what_came_after_it(play
     assert report.position[-1] == 1.0
 
 
+def test_an_addition_inside_the_first_bar_does_not_forget_what_the_first_part_saw(play):
+    """10 at the open of 100, 10 more at the stop of 105, bar 100/110/90/108: held since the open, so the low of 90 counts.
+
+    Average (100 + 105) / 2 = 102.5; MAE (102.5 - 90) / 102.5; a trail of 5% stands at 110 * 0.95 = 104.5 on the next bar.
+    """
+    plan = {0: lambda s: (s.buy(10, trail=0.2), s.buy(10, stop=105)), 1: lambda s: s.close()}
+    trade = play([100, (100, 110, 90, 108), 108], plan).trades[0]
+    assert trade.mae == pytest.approx(12.5 / 102.5)
+    assert trade.mfe == pytest.approx(7.5 / 102.5)
+    plan = {0: lambda s: (s.buy(10, trail=0.05), s.buy(10, limit=98))}
+    assert path(play([100, (100, 110, 97, 105), (105, 106, 104, 105)], plan)) == [100.0, 98.0, 104.5]
+
+
+@pytest.mark.parametrize(
+    ("bar", "fills"),
+    [
+        ((100, 101, 90, 92), [100.0, 95.0]),  # 101 was before the turn; after it only 92 is proven
+        ((100, 101, 90, 100.5), [100.0, 95.0, 99.75]),  # the close proves that 99.75 came after 95
+    ],
+)
+def test_a_position_turned_round_inside_a_bar_has_its_stop_from_there_on(play, bar, fills):
+    """Long 10, sell stop 95 over 20 with a stop loss of 5%: short 10 from 95, out at 95 * 1.05 = 99.75 where that is certain."""
+    plan = {0: lambda s: s.buy(10), 1: lambda s: s.sell(20, stop=95, stop_loss=0.05)}
+    report = play([100, 100, bar], plan, account=AccountKind.MARGIN)
+    assert path(report) == pytest.approx(fills)
+
+
+def test_a_short_turned_round_inside_a_bar_is_measured_from_there_on(play):
+    """Short 10, buy limit 95 over 20 on 100/130/94/96: the 130 may be older than the long, so its best price is 96.
+
+    10% under 96 is 86.4: the next low of 88 leaves it alone (10% under 130 would have been 117).
+    """
+    plan = {0: lambda s: s.sell(10), 1: lambda s: s.buy(20, limit=95, trail=0.1), 2: lambda s: s.close()}
+    report = play([100, 100, (100, 130, 94, 96), (96, 96, 88, 90)], plan, account=AccountKind.MARGIN)
+    assert path(report) == [100.0, 95.0, 96.0]
+    assert report.trades[-1].mfe == pytest.approx(1 / 95)
+
+
+def test_a_sale_at_the_last_tick_is_not_given_away(play):
+    """Tick 0.01, price 0.01, slippage 5 bps: rounding against the seller would sell for nothing."""
+    plan = {0: lambda s: s.buy(1000), 1: lambda s: s.close()}
+    report = play([0.01] * 3, plan, costs=Costs(fee_bps=0.0, slippage_bps=5), instrument={"tick": 0.01})
+    assert path(report) == [0.02, 0.01]
+
+
+def test_a_target_that_is_met_sets_its_stop(play):
+    """All in at 100, asked for again with a stop of 5%: nothing to trade, and out at 95 all the same."""
+    plan = {0: lambda s: s.target(1.0, stop_loss=0.5), 1: lambda s: s.target(1.0, stop_loss=0.05)}
+    assert path(play([100, 100, 100, (100, 101, 90, 96)], plan)) == [100.0, 95.0]
+
+
+@pytest.mark.parametrize(
+    ("bar", "out"),
+    [
+        ((100, 106, 94, 100), 105.0),
+        ((107, 108, 90, 100), 107.0),
+        ((93, 106, 90, 100), 93.0),
+        ((100, 104, 94, 96), 95.0),
+    ],
+)
+def test_a_short_has_the_same_bracket_upside_down(play, bar, out):
+    """Short at 100, stop 105, target 95: the stop where both are inside, the open where it is beyond either, else the target."""
+    plan = {0: lambda s: s.sell(10, stop_loss=0.05, take_profit=0.05)}
+    assert path(play([100, 100, bar], plan, account=AccountKind.MARGIN)) == [100.0, out]
+
+
+def test_what_a_partial_exit_leaves_keeps_bracket_and_entry_price(play):
+    """10 at 100 with a stop of 5%, 4 sold at 110: the other 6 leave at 95, and the two trades make 4 * 10 - 6 * 5 = 10."""
+    plan = {0: lambda s: s.buy(10, stop_loss=0.05), 1: lambda s: s.sell(4)}
+    report = play([100, 100, (110, 110, 109, 110), (100, 101, 90, 92)], plan)
+    assert [(fill.price, fill.quantity) for fill in report.fills] == [(100.0, 10.0), (110.0, 4.0), (95.0, 6.0)]
+    assert [trade.pnl for trade in report.trades] == pytest.approx([40.0, -30.0])
+    assert report.equity[-1] == pytest.approx(100_010.0)
+
+
+def test_an_order_that_is_cancelled_and_replaced_on_one_bar_fills_once(play):
+    """Limit 98 replaced by 96 before a bar down to 95: one fill, at 96."""
+    plan = {0: lambda s: s.buy(1, limit=98), 1: lambda s: (s.cancel(1), s.buy(1, limit=96))}
+    report = play([100, 100, (100, 100, 95, 97)], plan)
+    assert path(report) == [96.0]
+    assert report.open_orders == 0
+
+
 # More of the same kinds: money ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("held", [0.0, 0.5])
+def test_of_several_targets_at_one_open_the_last_holds(play, first, held):
+    """Not the one whose side comes last: 0.5 held, 0.8 and then 0.2 wanted is 200 units of 100 in 100,000, one order."""
+    plan = {0: lambda s: s.target(held), 1: lambda s: (s.target(first), s.target(0.2))}
+    report = play([100] * 4, plan)
+    assert report.position[-1] == 200.0
+    assert len(report.fills) == (1 if held == 0.0 else 2)
+
+
+@pytest.mark.parametrize(("opened", "reason", "left"), [(180, "margin", 20_000.0), (210, "ruin", 0.0)])
+def test_a_margin_call_that_the_open_jumps_over_takes_the_open(play, opened, reason, left):
+    """Short 1,000 at 100 with 100,000: called at 200,000 / (1.25 * 1,000) = 160; opened at 180 it costs 80,000, at 210 everything."""
+    report = play(
+        [100, 100, (opened, opened, 150, 150), 150],
+        {0: lambda s: s.sell(1000)},
+        account=AccountKind.MARGIN,
+        instrument={"maintenance_margin": 0.25},
+    )
+    assert path(report) == [100.0, opened]
+    assert report.trades[0].exit_reason == reason
+    assert report.equity[-1] == left
+
+
+def test_a_borrow_fee_comes_to_its_rate_over_a_year_of_bars_and_not_of_days(play):
+    """252 closes at 5% on 10,000, weekends among them or not: 500 a year; the trade bears it."""
+    plan = {0: lambda s: s.sell(100), 252: lambda s: s.close()}
+    report = play([100] * 254, plan, account=AccountKind.MARGIN, instrument={"borrow_bps_per_year": 500.0})
+    assert report.equity[-1] == pytest.approx(99_500.0)
+    assert report.trades[0].pnl == pytest.approx(-500.0)
+
+
+def test_a_fee_at_the_ruin_takes_no_more_than_everything(play):
+    """Short 1,000 at 100, f = 10 bps: ruin where 200,000 - 100 = 1,000 p, at 199.9; the fee of the way out is beyond zero."""
+    report = play(
+        [100, 100, (150, 250, 140, 150)],
+        {0: lambda s: s.sell(1000)},
+        account=AccountKind.MARGIN,
+        costs=Costs(fee_bps=10),
+    )
+    assert path(report) == pytest.approx([100.0, 199.9])
+    assert report.ruined
+    assert report.equity[-1] == 0.0
+
+
+@pytest.mark.parametrize("weight", [1.0, -1.0])
+def test_a_margin_account_that_must_own_everything_can_hold_it(play, weight):
+    """Maintenance 100%: 1,000 long at 100 are paid for at any price; 1,000 short need 2 * 100 at once: 200,000 / 2,000 = 100."""
+    margin = {"initial_margin": 1.0, "maintenance_margin": 1.0}
+    report = play(
+        [100, 100, (100, 101, 50, 60)], {0: lambda s: s.target(weight)}, account=AccountKind.MARGIN, instrument=margin
+    )
+    assert report.position[-1] == (1000.0 if weight > 0 else 0.0)
+    assert [trade.exit_reason for trade in report.trades] == ([] if weight > 0 else ["margin"])
 
 
 def test_slippage_is_part_of_what_must_be_affordable(play):

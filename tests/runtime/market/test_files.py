@@ -153,6 +153,22 @@ def test_exported_parquet_is_read_back_to_the_last_bit(make_bars, tmp_path):
 
 
 @needs_pyarrow
+def test_symbols_of_one_parquet_file_are_told_apart_by_name_and_row(make_bars, tmp_path):
+    quiet = make_bars(60, symbol="BBB", volume=np.where(np.arange(60) == 7, 0.0, 5.0))
+    path = tmp_path / "out.parquet"
+    write_file(path, {"AAA": make_bars(40, symbol="AAA"), "BBB": quiet})
+    reports = check_file(path)
+    assert {symbol: [issue.rule for issue in report.warnings] for symbol, report in reports.items()} == {
+        "AAA": [],
+        "BBB": ["zero-volume"],
+    }
+    assert reports["BBB"].warnings[0].places == (48,)
+    assert reports["BBB"].warnings[0].message.startswith("row 48: ")
+    with pytest.raises(DataError, match=r"holds 2 symbols \(AAA, BBB\)"):
+        read_file(path)
+
+
+@needs_pyarrow
 @pytest.mark.parametrize(
     "stamps",
     [

@@ -185,7 +185,10 @@ def test_opens_that_repeat_the_previous_close_are_suspicious_when_there_are_many
     stale = bars.open.copy()
     stale[1:61] = bars.close[:60]
     made = {"open": stale, "high": np.maximum(stale, bars.close), "low": np.minimum(stale, bars.close)}
-    assert "30.2% of the bars" in warnings_of(make_bars(200, **made))["stale-open"].message
+    issue = warnings_of(make_bars(200, **made))["stale-open"]
+    assert issue.places == tuple(range(1, 61))
+    assert issue.message.startswith("rows 1, 2, 3 and 57 more: ")
+    assert "30.2% of the bars" in issue.message
     few = bars.open.copy()
     few[1:21] = bars.close[:20]
     made = {"open": few, "high": np.maximum(few, bars.close), "low": np.minimum(few, bars.close)}
@@ -197,6 +200,7 @@ def test_runs_without_volume_are_counted(make_bars):
     volume[[3, 50, 51, 52, 90]] = 0
     issue = warnings_of(make_bars(100, volume=volume))["zero-volume"]
     assert issue.places == (3, 50, 51, 52, 90)
+    assert issue.message.startswith("rows 3, 50, 51 and 2 more: ")
     assert "run of up to 3 bars" in issue.message
 
 
@@ -207,6 +211,7 @@ def test_a_price_that_jumps_by_a_split_ratio_is_suspicious(make_bars, ratio):
     columns = {name: getattr(bars, name) * factor for name in ("open", "high", "low", "close")}
     issue = warnings_of(make_bars(100, **columns))["split-like"]
     assert issue.places == (60,)
+    assert issue.message.startswith("row 60: ")
     assert "looks like a split" in issue.message
 
 
