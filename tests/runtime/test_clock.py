@@ -17,7 +17,7 @@ def test_a_bar_is_known_one_step_after_its_open():
     clock = Clock(desk)
     with pytest.raises(StrategyError, match="needs a bar"):
         clock.now()
-    desk.lay_out((Bar(datetime(2024, 3, 1, 9, 50, tzinfo=UTC), 1, 1, 1, 1, 1), 1))
+    desk.past.append((Bar(datetime(2024, 3, 1, 9, 50, tzinfo=UTC), 1, 1, 1, 1, 1), 1))
     assert clock.now() == datetime(2024, 3, 1, 9, 55, tzinfo=UTC)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evolution.census import TrialCensus
 from evolution.interval import intervals_of
 from evolution.pool import LookFailed, LookPolicy, PromotionRefused
 from runtime.market import DataSet, Vault
@@ -91,5 +92,5 @@ def test_trials_made_before_are_counted(house, scripted, change):
         house.add_trial(record=house.noise_record(seed))
     dataset = other_set(house.market, change)
     house.start_run(dataset=dataset.name, dataset_sha256=dataset.sha256)
-    census = house.pool._census.over(intervals_of(dataset.bars, dataset.train_cells()))
+    census = TrialCensus(house.engine).over(intervals_of(dataset.bars, dataset.train_cells()))
     assert (census.trials, census.distinct) == (8, 8)
