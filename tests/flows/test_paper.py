@@ -5,27 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 import pytest
 
-from evolution.candidate import Candidate, Provenance
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
-from evolution.ledger import TrialLedger
-from evolution.pool import Pool, admission_bars
-from evolution.pool.runner import open_runner
-from evolution.run import RunFacts
 from evolution.seeds import seed_sources
 from flows.hooks import run_hooks
-from flows.identity import config_hash
-from flows.settings import Settings
 from flows.story import tell
 from gates import CellJob, open_proof_cage, prove
 from runtime.kernel import RunConfig
 from runtime.market import WARMUP_BARS, open_dataset
-from runtime.store import open_engine
-from runtime.version import ENGINE_VERSION
 
 pytestmark = pytest.mark.slow
 
@@ -34,46 +24,10 @@ FROM = "2008-06-02"
 LOOSE = "[paper.guards]\norder_notional = 1e9\nmax_drawdown = 0.9\ndaily_loss = 0.9\n"
 
 
-def _now():
-    return datetime(2026, 11, 30, 22, 0, tzinfo=UTC)
-
-
-@pytest.fixture(scope="session")
-def promoted(tmp_path_factory):
-    """A home with one promoted entry and a signed deployment: a seed on the set with a planted edge."""
-    home = tmp_path_factory.mktemp("promoted") / "home"
-    settings = Settings()
-    engine = open_engine(home)
-    ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
-    dataset, config = open_dataset("planted-edge", home), settings.run_config()
-    facts = RunFacts(
-        seed=1,
-        plan={},
-        dataset=dataset.name,
-        dataset_sha256=dataset.sha256,
-        config_hash=config_hash(settings),
-        engine_version=ENGINE_VERSION,
-    )
-    candidate = Candidate(
-        id="g000-c000",
-        run_id=ledger.start_run(facts).id,
-        generation=0,
-        index=0,
-        source=dict(seed_sources())["breakout"],
-        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
-    )
-    bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)
-    with open_runner(admission_bars(dataset)) as runner:
-        trial = run_trial(candidate, CageEvaluator(cage=runner.cage, bench=bench), bench)
-        ledger.add_trials([trial])
-        pool.consider(trial, dataset=dataset, runner=runner, config=config)
-    engine.dispose()
-    return home
-
-
 @pytest.fixture
-def desk(trigate, promoted):
-    shutil.copytree(promoted, trigate.home)
+def desk(trigate, stocked):
+    """A home with one promoted entry and a signed deployment."""
+    shutil.copytree(stocked, trigate.home)
     (trigate.home / "trigate.toml").write_text(LOOSE)
     done = trigate.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady", **KEY)
     assert done.code == 0, done.out + done.err
