@@ -52,7 +52,8 @@ def trial(reason="fine", outcome=TrialOutcome.FAILED):
 def test_the_artifact_row_of_a_trial_names_its_parents_and_escapes_its_reason():
     row = artifacts._row(1, trial("bad \x07 bell"))
     assert row["parents"] == "g000-c000"
-    assert row["reason"] == "bad \\x07 bell"
+    # Twice escaped: once for terminals, once for a table that is read as Markdown.
+    assert row["reason"] == "bad \\\\x07 bell"
     assert row["score"] is None
 
 

@@ -136,7 +136,7 @@ def test_leader_and_helpers_die_and_the_run_ends_as_if_one_had_done_it_alone(tmp
 
     url = postgres.database()
     shared = environment | {"TRIGATE_DATABASE_URL": url}
-    here, there = (shared | {"TRIGATE_HOME": str(tmp_path / name)} for name in ("here", "there"))
+    here, there, rival = (shared | {"TRIGATE_HOME": str(tmp_path / name)} for name in ("here", "there", "rival"))
     engine = open_engine(tmp_path, url)
     ledger = TrialLedger(engine, now=lambda: datetime.now(UTC))
 
@@ -145,7 +145,7 @@ def test_leader_and_helpers_die_and_the_run_ends_as_if_one_had_done_it_alone(tmp
     wait_until(lambda: ledger.funnel(run).total)
     leader.send_signal(signal.SIGKILL)
     leader.communicate()
-    code, _, err = ends(night(there, run))
+    code, _, err = ends(night(rival, run))
     assert (code, f"run {run} is being worked on by" in err, "free" in err) == (1, True, True), err
 
     # Helpers that take a candidate and are killed while they are at it.
