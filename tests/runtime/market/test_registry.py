@@ -136,7 +136,7 @@ def test_one_symbol_of_a_registered_set_can_be_opened(home):
         open_dataset("us-large-caps", home, timeframe=Timeframe.parse("1h"))
 
 
-@pytest.mark.parametrize("name", ["nowhere", "nowhere.csv", "../x", "a\0b", ".lock"])
+@pytest.mark.parametrize("name", ["nowhere", "nowhere.csv", "../no-such-data-set", "a\0b", ".lock"])
 def test_what_is_neither_name_nor_file_is_refused_with_the_names_there_are(home, name):
     with pytest.raises(DataError, match=r"no data set or file .* there are us-large-caps, planted-edge"):
         open_dataset(name, home)
