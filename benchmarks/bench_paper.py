@@ -64,9 +64,11 @@ class PacedClock:
         """The paced time; it stands still until ``base`` is set."""
         return self.start + timedelta(seconds=(time.monotonic() - self.base) * self.pace if self.base else 0.0)
 
-    def wait(self, until: datetime, look: object) -> None:  # noqa: ARG002 - the protocol's
+    def wait(self, until: datetime, look: object) -> None:  # noqa: ARG002 - the protocol's signature; nothing here needs it
         """Sleep as long as it takes at this pace."""
-        time.sleep(max((until - self.now()).total_seconds() / self.pace, 0.0))
+        time.sleep(
+            max((until - self.now()).total_seconds() / self.pace, 0.0)
+        )  # the clock of the bench: minutes pass as fractions of seconds
 
     def jump_s(self) -> float:
         """Nobody sets it."""
@@ -105,13 +107,13 @@ class Stopwatch:
     late: list[float] = field(default_factory=list)
     fills: int = 0
 
-    def took(self, run: str, step: Step, books: Books) -> None:  # noqa: ARG002 - the protocol's
+    def took(self, run: str, step: Step, books: Books) -> None:  # noqa: ARG002 - the protocol's signature; nothing here needs it
         """Note how late the decision was."""
         closed = step.bar.ts + timedelta(seconds=MINUTE)
         self.late.append((self.clock.now() - closed).total_seconds() / self.clock.pace)
         self.fills += len(step.fills)
 
-    def faulted(self, run: str, reason: str, pause_s: float) -> None:  # noqa: ARG002 - the protocol's
+    def faulted(self, run: str, reason: str, pause_s: float) -> None:  # noqa: ARG002 - the protocol's signature; nothing here needs it
         """Show it: there should be none."""
         print(f"{run}: {reason}")
 
@@ -236,9 +238,11 @@ def main() -> None:
         with ThreadPoolExecutor(len(parts)) as pool:
             futures = [pool.submit(run_paper, each) for each in parts]
             while sum(each.warm > 0 for each in book.list()) < len(parts):
-                time.sleep(0.2)
+                time.sleep(0.2)  # the starts are not measured; a busy loop here would take processor time from them
             clock.base, before = time.monotonic(), time.process_time()
-            time.sleep(MINUTE / wanted.pace * wanted.bars / 2)
+            time.sleep(
+                MINUTE / wanted.pace * wanted.bars / 2
+            )  # half of the run: memory is read while all of them trade
             memory = memory_mib(family())
             endings = [future.result() for future in futures]
         cpu_ms = (time.process_time() - before) / max(len(watch.late), 1) * 1e3

@@ -78,8 +78,8 @@ def compiling() -> None:
         if not isinstance(compile_document(data), Compiled):
             raise SystemExit(f"{path.name} does not compile")
         first = (time.process_time() - start) * 1e3
-        both = best_ms(lambda data=data: compile_document(data))  # type: ignore[misc]  # bound at once
-        alone = best_ms(lambda data=data: document_sha256(read(data)))  # type: ignore[misc]  # bound at once
+        both = best_ms(lambda data=data: compile_document(data))  # type: ignore[misc]  # mypy cannot type a lambda with a default; the default keeps this round's value
+        alone = best_ms(lambda data=data: document_sha256(read(data)))  # type: ignore[misc]  # mypy cannot type a lambda with a default; the default keeps this round's value
         worst = max(worst, both)
         print(f"{path.stem}\t{len(data)}\t{first:.3f}\t{both:.3f}\t{alone:.3f}")
     print(f"slowest: {worst:.3f} ms (goal: under {LIMIT_MS:g})")
@@ -123,7 +123,7 @@ def against_vectorbt(python: Path) -> bool:
     print(f"rule on {BARS:,} bars\tfills\tours ms\tvectorbt ms\ttimes (goal: {TIMES:g})\tfinal equity")
     for name, program in programs().items():
         run = run_vector(program, bars, config)
-        ours = best_s(lambda program=program: run_vector(program, bars, config).final_equity)  # type: ignore[misc]  # bound at once
+        ours = best_s(lambda program=program: run_vector(program, bars, config).final_equity)  # type: ignore[misc]  # mypy cannot type a lambda with a default; the default keeps this round's value
         line = f"{name}\t{len(run.fills)}\t{ours * 1e3:.2f}"
         if not python.exists():
             print(f"{line}\tvectorbt is not there: {python} does not exist; make bench-kernel installs it")
@@ -188,7 +188,7 @@ def documents() -> None:
     print(f"{len(runs)} bred documents on {of_each}")
     for name, series in (("indicators computed each time", [None] * len(markets)), ("indicators remembered", kept)):
         each(series)
-        rate = len(runs) / best_s(lambda series=series: each(series), 5)  # type: ignore[misc]  # bound at once
+        rate = len(runs) / best_s(lambda series=series: each(series), 5)  # type: ignore[misc]  # mypy cannot type a lambda with a default; the default keeps this round's value
         print(f"{name}\t{rate:,.0f} documents/s\t{rate * len(markets):,.0f} runs/s (goal: {PER_SECOND:,} documents/s)")
 
 
