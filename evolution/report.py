@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evolution.afterwards import ValidationReport, validation_report
 from evolution.llm.spending import Spending, spending_lines
 from evolution.niches import are_alike
-from evolution.pool.admission import CHECKS
+from evolution.pool.checks import CHECKS
 from evolution.run import RunStatus
 from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
 from evolution.trial import TrialOutcome

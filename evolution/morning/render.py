@@ -19,7 +19,8 @@ from markupsafe import Markup
 
 from evolution.morning import charts
 from evolution.morning.visible import cut
-from evolution.pool.admission import CHECKS, AdmissionLimits, Stage
+from evolution.pool.checks import CHECKS
+from evolution.pool.exhibits import AdmissionLimits, Stage
 from evolution.pool.looks import LookPolicy
 from evolution.pool.sheet import HEADINGS
 

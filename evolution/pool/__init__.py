@@ -7,9 +7,10 @@ look. Every decision of a person (``Pool.people``) stands in a hash-chained, sig
 ``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` (``open_runner``) runs sources in cages.
 """
 
-from evolution.pool.admission import CHECKS, AdmissionLimits, is_admitted
+from evolution.pool.admission import is_admitted
 from evolution.pool.bench import admission_bars
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
+from evolution.pool.checks import CHECKS
 from evolution.pool.codes import Choice, CodeRefused, Codes, IssuedCode, Redeemed
 from evolution.pool.decisions import ChainReport, DecisionError
 from evolution.pool.documents import (
@@ -21,6 +22,7 @@ from evolution.pool.documents import (
     trial_document,
 )
 from evolution.pool.entry import Binding, Decision, DecisionKind, EntryStatus, PoolEntry
+from evolution.pool.exhibits import AdmissionLimits
 from evolution.pool.intake import AlreadyIn, Consideration, Entered, NotAdmitted
 from evolution.pool.looks import LookPolicy
 from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evolution.interval import BarInterval, intervals_of
-from evolution.pool.admission import Variants
+from evolution.pool.exhibits import Variants
 from evolution.pool.perturbation import neighbours_of
 from evolution.pool.proof import compare_runs
 from evolution.pool.segment import Measured, SegmentFigures, measure_run, read_validation, run_segment
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.census import Census, TrialCensus
-    from evolution.pool.admission import ReadPermit
     from evolution.pool.entry import Binding
+    from evolution.pool.exhibits import ReadPermit
     from evolution.pool.proof import Proof
     from evolution.pool.readings import ValidationReads
     from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure
@@ -45,7 +45,7 @@ def admission_bars(dataset: DataSet) -> dict[str, Bars]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateBench:
-    """The exhibits of one trial (``evolution.pool.admission.Bench``)."""
+    """The exhibits of one trial (``evolution.pool.exhibits.Bench``)."""
 
     trial: Trial
     binding: Binding

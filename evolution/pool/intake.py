@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from evolution.census import TrialCensus
 from evolution.ledger import TrialLedger
-from evolution.pool.admission import AdmissionLimits, examine, is_admitted
+from evolution.pool.admission import examine, is_admitted
 from evolution.pool.bench import CandidateBench
 from evolution.pool.entry import Binding, EntryStatus, PoolEntry
+from evolution.pool.exhibits import AdmissionLimits
 from evolution.pool.notes import NightLuck, evidence_notes, night_luck
 from evolution.pool.readings import ValidationReads
 from evolution.pool.shelf import binding_of, entry_value, same_source

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evolution.census import Census
-    from evolution.pool.admission import Exhibits, Variants
+    from evolution.pool.exhibits import Exhibits, Variants
 
 # Bootstraps are seeded so that a card reads the same whoever makes it again.
 _SEED = 20_261_130

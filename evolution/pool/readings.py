@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from evolution.interval import BarInterval
-from evolution.pool.admission import ReadPermit
+from evolution.pool.exhibits import ReadPermit
 from evolution.pool.segment import Segment, SegmentFailure, SegmentFigures
 from evolution.tables import ValidationReadRow
 from fitness.card import Objectives

@@ -9,7 +9,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from evolution.pool.admission import CHECKS, AdmissionLimits, Stage
+from evolution.pool.checks import CHECKS
+from evolution.pool.exhibits import AdmissionLimits, Stage
 from evolution.pool.looks import LookPolicy
 
 if TYPE_CHECKING:

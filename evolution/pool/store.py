@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from evolution.pool.admission import AdmissionLimits
     from evolution.pool.decisions import ChainReport
     from evolution.pool.entry import Binding, Decision
+    from evolution.pool.exhibits import AdmissionLimits
     from evolution.pool.people import Signer
     from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
     from evolution.pool.segment import Runner, Segment

@@ -8,8 +8,8 @@ import pytest
 
 from evolution.afterwards import validation_report
 from evolution.pool import CHECKS, AdmissionLimits, AlreadyIn, Entered, EntryStatus, NotAdmitted, is_admitted
-from evolution.pool.admission import Stage
 from evolution.pool.card import AdmissionCard
+from evolution.pool.exhibits import Stage
 from evolution.pool.segment import SegmentFailure, SegmentFigures
 from evolution.selection import hypervolume
 from fitness.card import Objectives

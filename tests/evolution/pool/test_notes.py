@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evolution.census import Census
-from evolution.pool.admission import Exhibits, Variants
+from evolution.pool.exhibits import Exhibits, Variants
 from evolution.pool.notes import evidence_notes, night_luck
 from evolution.pool.segment import Measured, SegmentFailure, SegmentFigures
 from evolution.record import PooledRun
