@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evolution.bench import CellBench
 from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.cascade import Cascade
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.operators import canonical_hash
 from evolution.search import Search, SearchPlan
 from evolution.seeds import seed_sources

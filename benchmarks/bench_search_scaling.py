@@ -34,7 +34,7 @@ from flows.watch import SilentWatch
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
-    from evolution.evaluate import CellBench
+    from evolution.bench import CellBench
     from evolution.search import Proposal
 
 

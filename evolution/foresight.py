@@ -21,7 +21,7 @@ from runtime.cage.outcome import CageEnd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evolution.evaluate import CellBench, Evaluator
+    from evolution.bench import CellBench, Evaluator
     from runtime.kernel import RunConfig, RunReport
     from runtime.market import Bars
     from runtime.source import StrategySource

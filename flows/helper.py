@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from evolution.evaluate import CellBench
+    from evolution.bench import CellBench
     from evolution.run import RunFacts
     from evolution.trial import Trial, TrialOutcome
     from evolution.workboard import Job

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
+    from evolution.bench import CellBench
     from evolution.candidate_files import CandidateFiles
-    from evolution.evaluate import CellBench, Foresight
+    from evolution.evaluate import Foresight
     from evolution.ledger import TrialLedger
     from evolution.llm.team import Team
     from evolution.pool import Pool

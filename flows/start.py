@@ -8,9 +8,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evolution.bench import CellBench
 from evolution.bench_parcel import pack
 from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CellBench, Foresight
+from evolution.evaluate import Foresight
 from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError

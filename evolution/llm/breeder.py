@@ -24,10 +24,11 @@ from evolution.llm.background import NO_BACKGROUND
 from evolution.llm.book import NO_BOOK
 from evolution.llm.budget import Scope
 from evolution.llm.grammar import strategy_grammar
-from evolution.llm.outcomes import Fatal, FatalKind, Held, Retryable, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Retryable
 from evolution.llm.parse import Answer, Flaw, Unreadable
 from evolution.llm.prompt import Manner
 from evolution.llm.question import LlmRequest
+from evolution.llm.usage import Usage
 from evolution.operators import canonical_hash
 from gates.findings import Rejected
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from evolution.llm.outcomes import Usage
+from evolution.llm.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance
 from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.ledger import TrialLedger
 from evolution.pool import Entered, Pool, admission_bars
 from evolution.pool.runner import open_runner

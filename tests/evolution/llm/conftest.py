@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evolution.bench import CellBench
 from evolution.breed import plant
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.llm import LlmProfile, open_client
 from evolution.llm.book import CallRecord
 from evolution.llm.contract import standard_prompts

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.llm.outcomes import Usage
 from evolution.llm.spending import ProfileSpending, Spending
+from evolution.llm.usage import Usage
 from evolution.morning import Curve, Stored, morning_of
 from evolution.pool import Refusal
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote

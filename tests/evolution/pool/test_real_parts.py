@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.ledger import TrialLedger
 from evolution.pool import Binding, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars, open_runner
 from evolution.report import render_text, run_summary
