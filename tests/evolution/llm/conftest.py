@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,23 +27,6 @@ from runtime.kernel import RunConfig
 from runtime.market import WARMUP_BARS, Bars, Cell
 from runtime.model import Instrument, Timeframe
 from runtime.source import StrategySource
-
-
-def _load_server():
-    # tests/ is no package (import mode importlib), so the module is taken from its file, once.
-    name = "trigate_tests_llm_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "llm_server.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
-@pytest.fixture(scope="session")
-def llm_server():
-    """The module ``tests/llm_server.py``."""
-    return _load_server()
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def wait_for_children(pid: int, count: int) -> list[int]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(children := children_of(pid)) < count and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(children) == count
