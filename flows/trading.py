@@ -27,6 +27,7 @@ from runtime.market import WARMUP_BARS, find_calendar
 from runtime.market.calendar import YEAR_S
 from runtime.market.feeds import Timing
 from runtime.market.sessions import AROUND_THE_CLOCK, CALENDARS
+from runtime.paper.attest import Attestor
 from runtime.paper.audit import Auditor
 from runtime.paper.clocks import ReplayClock, WallClock
 from runtime.paper.deployment import Bearer, Deployment, Expectation, SignedDeployment, account_of, refusal
@@ -35,7 +36,8 @@ from runtime.paper.live_feed import LiveFeed
 from runtime.paper.plans import PlanBook, Proof
 from runtime.paper.runner import RunParts, Unwatched
 from runtime.paper.runs import RunBook, RunRefused
-from runtime.paper.signing import SigningError, open_runner_key
+from runtime.paper.signing import SigningError, key_path, open_runner_key
+from runtime.paper.witness import HeadFile
 from runtime.sir.build import build
 from runtime.sir.compile import Refused, compile_document
 from runtime.sir.host import ProgramHost
@@ -79,6 +81,7 @@ class TradingRoom:
     book: RunBook
     plans: PlanBook
     pool: Pool
+    attestor: Attestor
 
 
 def open_room(home: Path, settings: Settings) -> TradingRoom:
@@ -89,7 +92,7 @@ def open_room(home: Path, settings: Settings) -> TradingRoom:
     """
     engine = opening.engine(home)
     try:
-        auditor = Auditor(open_runner_key(home), now)
+        auditor = Auditor(open_runner_key(home), now, HeadFile(key_path(home).with_name("head")))
     except SigningError as error:
         raise EnvironmentProblem(str(error)) from error
     return TradingRoom(
@@ -100,6 +103,7 @@ def open_room(home: Path, settings: Settings) -> TradingRoom:
         book=RunBook(engine, auditor, settings.paper.runs_per_account),
         plans=PlanBook(engine, auditor),
         pool=Pool(engine, now=now),
+        attestor=Attestor(engine, auditor),
     )
 
 
@@ -363,6 +367,7 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
         clock=source.clock,
         open_host=_seated(cage, entry, deployment, record.symbol),
         permit=lambda: permission(room, record.deployment, record.account, record.symbol),
+        attest=lambda: room.attestor.run_difference(record.id),
         plans=lambda: room.plans.approved(record.id, _proof(room)),
         watch=watch or Unwatched(),
     )
@@ -379,7 +384,7 @@ def _seated_document(entry: PoolEntry, deployment: Deployment) -> Callable[[], A
 def _proof(room: TradingRoom) -> Proof:
     people = room.pool.people.list()
     keys = {account_of(each.name): each.public_key for each in people if each.public_key is not None}
-    return Proof(keys=keys, permissions=room.settings.paper.plans)
+    return Proof(keys=keys, permissions=room.settings.paper.plans, logged=room.attestor.plan)
 
 
 def _seated(

@@ -26,7 +26,7 @@ def plan(
     ] = None,
     limit: Annotated[float | None, typer.Option(help="Worst acceptable price.")] = None,
     stop: Annotated[float | None, typer.Option(help="Price from which it becomes a market order.")] = None,
-    model: Annotated[bool, typer.Option("--model", help="A model makes this plan, under the name of --by.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="A model makes this plan; --by ran it, with a key.")] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> int:
@@ -38,8 +38,8 @@ def plan(
     room = room_of(config)
     request = _request(action, quantity, limit, stop)
     kind = MakerKind.MODEL if model else MakerKind.PERSON
-    if not model:
-        key_of(room, by)  # otherwise a name that was only typed could hide that maker and checker are one
+    # A name that was only typed could hide that maker and checker are one; a model has no name, so it is who ran it.
+    key_of(room, by)
     told = {
         "run": run,
         "action": action,
@@ -70,7 +70,7 @@ def approve(
 ) -> int:
     """Answer a plan. Whoever made it never approves it."""
     from flows.hooks import run_hooks
-    from runtime.paper.plans import PlanProblem, plan_text
+    from runtime.paper.plans import PlanProblem, answer_text
 
     room = room_of(config)
     hooks = room.settings.paper.hooks
@@ -80,7 +80,7 @@ def approve(
         if against is not None:
             return say_refusal(403, f"{against}; nothing was approved", json=json)
         key = key_of(room, by)
-        signature = key.sign(plan_text(waiting).encode())
+        signature = key.sign(answer_text(waiting, approve=not reject).encode())
         answered = room.plans.answer(plan_id, by=by, approve=not reject, public_key=key.public_key, signature=signature)
     except PlanProblem as error:
         return say_refusal(403, str(error), json=json)

@@ -22,6 +22,7 @@ from runtime.cage.outcome import CageEnd
 from runtime.kernel.remote import RemoteHost
 from runtime.kernel.report import AccountKind
 from runtime.kernel.session import RunLimits
+from runtime.paper.audit import AuditBroken
 from runtime.paper.feed import Outage, bar_sha256, sift
 from runtime.paper.journal import Books, Journal, PlanConflict
 from runtime.paper.lease import Held, LeaseLost, acquire, release
@@ -116,6 +117,8 @@ class RunParts:
     """A fresh host for the deployment's source, each time."""
     permit: Callable[[], str | None]
     """Why the deployment does not hold (any more); None while it does. Asked at each start and each look."""
+    attest: Callable[[], str | None] = lambda: None
+    """How the store differs from the signed log; None when it does not. Asked at each start, before anything of the store is believed."""
     plans: Callable[[], Sequence[tuple[str, Request]]] = lambda: ()
     """Approved plans of people and models."""
     venue: Venue = field(default_factory=SimulatedVenue)
@@ -137,8 +140,10 @@ class RunEnding:
     """How a runner came to its end."""
 
     status: RunStatus | None
-    """The run's; None when another runner has it."""
+    """The run's; None when another runner has it, or it is refused."""
     reason: str
+    is_refused: bool = False
+    """Whether nothing ran and nothing was written, since the store is not what the signed log says."""
 
 
 class _Passing(Exception):  # noqa: N818  # control flow inside this module
@@ -149,6 +154,10 @@ class _Over(Exception):  # noqa: N818  # control flow inside this module
     def __init__(self, status: RunStatus, reason: str) -> None:
         super().__init__(reason)
         self.status = status
+
+
+class _Refused(Exception):  # noqa: N818  # control flow inside this module
+    """The store is not what the log says."""
 
 
 class _Left(Exception):  # noqa: N818  # control flow inside this module
@@ -171,6 +180,7 @@ def run_paper(parts: RunParts) -> RunEnding:
                     status=None, reason=f"{taken.holder} runs it, until {taken.expires:%H:%M:%SZ} at least"
                 )
             try:
+                _attest(parts)
                 return _Runner(
                     parts, Journal(parts.engine, parts.auditor, taken, parts.auditor.now, parts.checkpoint)
                 ).go(progressed)
@@ -178,6 +188,8 @@ def run_paper(parts: RunParts) -> RunEnding:
                 release(parts.engine, taken, parts.auditor.now())
         except LeaseLost as error:
             return RunEnding(status=None, reason=str(error))
+        except (_Refused, AuditBroken) as error:
+            return RunEnding(status=None, reason=str(error), is_refused=True)
         except _Left:
             return RunEnding(
                 status=None, reason=f"this process was asked to end; trigate paper resume {parts.run} goes on"
@@ -191,6 +203,13 @@ def run_paper(parts: RunParts) -> RunEnding:
             if streak >= parts.faults.streak:
                 return _give_up(parts, f"{streak} faults in a row, the last one: {error}")
             parts.clock.wait(parts.clock.now() + timedelta(seconds=pause_s), lambda: False)
+
+
+def _attest(parts: RunParts) -> None:
+    """Nothing is written on a store that was edited: an end with a reason would give the edit a line of its own."""
+    difference = parts.attest()
+    if difference is not None:
+        raise _Refused(difference)
 
 
 def _give_up(parts: RunParts, reason: str) -> RunEnding:

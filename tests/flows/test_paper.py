@@ -100,7 +100,10 @@ def test_no_guard_no_run(desk):
     done = start(desk, "--queue", "--without-guard")
     run = desk.run("paper", "status", done.document["id"], "--json").document
     assert (run["guards"], run["unguarded_by"]) == (None, "Ada")
-    assert desk.run("paper", "stop", run["id"], "--by", "Ada", "--json").document == {"id": run["id"], "stopped": True}
+    nobody = desk.run("paper", "stop", run["id"], "--by", "Eve", "--json", **KEY)
+    assert (nobody.code, "Eve" in nobody.document["error"]["message"]) == (2, True)
+    stopped = desk.run("paper", "stop", run["id"], "--by", "Ada", "--json", **KEY)
+    assert stopped.document == {"id": run["id"], "stopped": True}
 
 
 def test_plans_by_hand_need_a_second_person(desk):
@@ -109,6 +112,13 @@ def test_plans_by_hand_need_a_second_person(desk):
     plan = desk.run("paper", "plan", run, "buy", "--quantity", "3", "--by", "Ada", "--reason", "news", "--json", **KEY)
     assert plan.document["status"] == "pending_approval"
     own = desk.run("paper", "approve", plan.document["id"], "--by", "Ada", "--json", **KEY)
+    assert (own.code, "never approves it" in own.document["message"]) == (1, True)
+    typed = desk.run("paper", "plan", run, "buy", "--model", "--by", "m-1", "--reason", "news", "--json", **KEY)
+    assert (typed.code, "m-1" in typed.document["error"]["message"]) == (2, True)
+    words = ("--quantity", "3", "--model", "--by", "Ada", "--reason", "a model's", "--json")
+    models = desk.run("paper", "plan", run, "buy", *words, **KEY).document
+    assert (models["maker"], models["kind"]) == ("Ada", "model")
+    own = desk.run("paper", "approve", models["id"], "--by", "Ada", "--json", **KEY)
     assert (own.code, "never approves it" in own.document["message"]) == (1, True)
     other = desk.run("paper", "approve", plan.document["id"], "--by", "Bob", "--json", **KEY)
     assert (other.code, other.document["status"], other.document["checker"]) == (0, "approved", "Bob")

@@ -21,6 +21,7 @@ from runtime.paper.feed import Market, ReplayFeed
 from runtime.paper.runner import RunParts, run_paper
 from runtime.paper.runs import RunBook, RunOrder
 from runtime.paper.signing import RunnerKey
+from runtime.paper.witness import HeadFile
 from runtime.source import Language, StrategySource
 from runtime.store import open_engine
 from runtime.strategy import Strategy, param
@@ -95,12 +96,13 @@ class SteppingClock:
 class Desk:
     """One store, one deployment, and runs of it on replayed bars."""
 
-    def __init__(self, home, strategy=Busy, bars=None):
+    def __init__(self, home, strategy=Busy, bars=None, witness=None):
         self.home = home
         self.engine = open_engine(home)
         self.person = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
         self.now = SteppingClock()
-        self.auditor = Auditor(RunnerKey(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))), self.now)
+        key = RunnerKey(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
+        self.auditor = Auditor(key, self.now, witness)
         self.book = RunBook(self.engine, self.auditor)
         self.bars = market_bars() if bars is None else bars
         self.strategy = strategy
@@ -178,6 +180,17 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path):
     return Desk(tmp_path)
+
+
+@pytest.fixture
+def witnessed(tmp_path):
+    """A desk that keeps the audit log's head in a file, too."""
+    return Desk(tmp_path, witness=HeadFile(tmp_path / "head"))
+
+
+@pytest.fixture
+def short_desk(tmp_path):
+    return Desk(tmp_path, bars=market_bars(60))
 
 
 @pytest.fixture
