@@ -34,7 +34,7 @@ from runtime.paper.deployment import Bearer, Deployment, Expectation, SignedDepl
 from runtime.paper.feed import Market, Outage, ReplayFeed
 from runtime.paper.live_feed import LiveFeed
 from runtime.paper.plans import PlanBook, Proof
-from runtime.paper.runner import RunParts, Unwatched
+from runtime.paper.runner import Faults, RunParts, Unwatched
 from runtime.paper.runs import RunBook, RunRefused
 from runtime.paper.signing import SigningError, key_path, open_runner_key
 from runtime.paper.witness import HeadFile
@@ -270,6 +270,7 @@ class _Source:
     warm: Sequence[Bar]
     clock: RunClock
     calendar: str | None = None
+    is_live: bool = False
 
 
 def _replayed(
@@ -315,7 +316,7 @@ def _live(room: TradingRoom, deployment: Deployment, symbol: str, words: dict[st
         calendar = source.calendar.name if source.calendar else None
         market = market_of(deployment, symbol, calendar)
         warm = _warm(feed, deployment.instrument(symbol), market)
-        yield _Source(feed, warm, WallClock(), calendar)
+        yield _Source(feed, warm, WallClock(), calendar, is_live=True)
 
 
 def _warm(feed: LiveFeed, instrument: Instrument | None, market: Market) -> Sequence[Bar]:
@@ -369,6 +370,8 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
         permit=lambda: permission(room, record.deployment, record.account, record.symbol),
         attest=lambda: room.attestor.run_difference(record.id),
         plans=lambda: room.plans.approved(record.id, _proof(room)),
+        faults=Faults(streak=room.settings.paper.faults_in_a_row),
+        most_gap=room.settings.paper.most_gap if source.is_live else None,
         watch=watch or Unwatched(),
     )
 

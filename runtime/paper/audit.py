@@ -107,7 +107,8 @@ class Auditor:
         if seen.sequence > row.sequence or (seen.sequence == row.sequence and seen.hash != row.hash):
             raise AuditBroken(
                 f"the audit log ends with line {row.sequence}, and this home has seen {seen.sequence} lines: its tail was cut or "
-                f"replaced, so nothing is written; restore the database that has them (trigate paper audit says more)"
+                f"replaced, so nothing is written; restore the database that has them, or, if they are lost for good, remove the file "
+                f"paper/head in the home, which heads that were published will tell"
             )
 
 

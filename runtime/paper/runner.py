@@ -70,9 +70,12 @@ class Faults:
     first_s: float = 1.0
     most_s: float = 60.0
 
-    def pause_s(self, streak: int) -> float:
-        """Seconds to wait after so many faults in a row, doubled each time up to the cap."""
-        return float(min(self.first_s * 2.0 ** (streak - 1), self.most_s))
+    asked_s: float = 900.0
+    """Longest that a feed's own wish is heeded: who says \"come back tomorrow\" is asked again before."""
+
+    def pause_s(self, streak: int, wished_s: float | None = None) -> float:
+        """Seconds to wait after so many faults in a row, doubled each time up to the cap; longer when a feed asks for it."""
+        return float(max(min(self.first_s * 2.0 ** (streak - 1), self.most_s), min(wished_s or 0.0, self.asked_s)))
 
 
 class Watch(Protocol):
@@ -129,6 +132,8 @@ class RunParts:
     """Shortest time between two looks at whether the run may go on; a replay takes hundreds of bars in it."""
     leave: Callable[[], bool] = lambda: False
     """Whether this process is to end; the run stays one that should run."""
+    most_gap: float | None = None
+    """See ``sift``: for live bars; history is what it is."""
     until: datetime | None = None
     """When the run is over by itself, by its own clock."""
     checkpoint: Callable[[str], object] = lambda _: None
@@ -148,6 +153,10 @@ class RunEnding:
 
 class _Passing(Exception):  # noqa: N818  # control flow inside this module
     """A fault that may pass."""
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
 
 
 class _Over(Exception):  # noqa: N818  # control flow inside this module
@@ -198,7 +207,7 @@ def run_paper(parts: RunParts) -> RunEnding:
             continue
         except (StoreError, CageError, _Passing) as error:
             streak += 1
-            pause_s = parts.faults.pause_s(streak)
+            pause_s = parts.faults.pause_s(streak, getattr(error, "wait_s", None))
             parts.watch.faulted(parts.run, str(error), pause_s)
             if streak >= parts.faults.streak:
                 return _give_up(parts, f"{streak} faults in a row, the last one: {error}")
@@ -230,6 +239,7 @@ class _Runner:
         self._memory = Memory(parts.market)
         self._known: dict[int, str] = {}
         self._last = 0
+        self._close: float | None = None
         self._noted: set[Note] = set()
         self._stop_reason = ""
         self._looked = -math.inf
@@ -287,6 +297,7 @@ class _Runner:
         replay(driver, stored, lambda step: self._memory.note(step, driver.equity or 0.0))
         self._known = stored.hashes(_REMEMBERED)
         self._last = stored.last
+        self._close = (stored.bars[-1].bar if stored.bars else stored.warm[-1]).close
         self._journal.note(
             "resume",
             {"bars": len(stored.bars), "fills": len(stored.fills), "equity": driver.equity, "by": self._parts.holder},
@@ -294,7 +305,7 @@ class _Runner:
 
     def _remember(self, bars: Sequence[Bar]) -> None:
         for bar in bars:
-            self._last = int(bar.ts.timestamp())
+            self._last, self._close = int(bar.ts.timestamp()), bar.close
             self._known[self._last] = bar_sha256(bar)
         for ts in sorted(self._known)[:-_REMEMBERED]:
             del self._known[ts]
@@ -313,11 +324,19 @@ class _Runner:
         answer = parts.feed.bars(self._last, parts.clock.now())
         if isinstance(answer, Outage):
             raise (
-                _Passing(f"feed: {answer.reason}")
+                _Passing(f"feed: {answer.reason}", answer.wait_s)
                 if answer.passes
                 else _Over(RunStatus.FAILED, f"feed: {answer.reason}")
             )
-        sifted = sift(answer, self._known, self._last, parts.feed.clock(parts.clock.now()), parts.market)
+        sifted = sift(
+            answer,
+            self._known,
+            self._last,
+            parts.feed.clock(parts.clock.now()),
+            parts.market,
+            close=self._close,
+            most_gap=parts.most_gap,
+        )
         if sifted.fault is not None:
             raise _Over(RunStatus.FAILED, f"feed: {sifted.fault}")
         notes = [note for note in sifted.notes if note not in self._noted]
@@ -329,9 +348,10 @@ class _Runner:
         progressed()
         if parts.until is not None and parts.clock.now() >= parts.until:
             raise _Over(RunStatus.FINISHED, f"its time was over at {parts.until:%Y-%m-%d %H:%MZ}")
-        if not sifted.bars:
-            if parts.feed.is_over:
-                raise _Over(RunStatus.FINISHED, "the feed has no further bars")
+        if not sifted.bars and parts.feed.is_over:
+            raise _Over(RunStatus.FINISHED, "the feed has no further bars")
+        # A run that has caught up asks no second time for what has not closed.
+        if not sifted.bars or parts.clock.now().timestamp() < self._due():
             self._wait()
 
     def _look(self) -> bool:
@@ -381,11 +401,16 @@ class _Runner:
         place = "" if failure is None or failure.line is None else f" (line {failure.line}, {failure.exception})"
         raise _Over(RunStatus.FAILED, f"{why}{place}")
 
+    def _due(self) -> int:
+        """When the next bar closes, seconds since 1970 UTC."""
+        market = self._parts.market
+        return market.end(market.next_open(self._last))
+
     def _wait(self) -> None:
         """Until the next bar closes; when it is overdue, a little."""
         parts = self._parts
         market, now = parts.market, parts.clock.now()
-        due = datetime.fromtimestamp(market.end(market.next_open(self._last)), UTC) + _GRACE
+        due = datetime.fromtimestamp(self._due(), UTC) + _GRACE
         if due <= now:
             low, high = _OVERDUE_S
             due = now + timedelta(seconds=min(max(market.timeframe.seconds * _OVERDUE_SHARE, low), high))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,7 +139,7 @@ class Desk:
         order = RunOrder(
             deployment=self.deployment.id,
             account="ann",
-            symbol=SYMBOL,
+            symbol=self.bars.instrument.symbol,
             started_by="Ann",
             guards=None,
             unguarded_by="Ann",
@@ -156,7 +159,7 @@ class Desk:
             run=run,
             holder="test",
             account="ann",
-            symbol=SYMBOL,
+            symbol=self.bars.instrument.symbol,
             deployment=self.deployment,
             guards=None,
             market=self.market,
@@ -194,8 +197,26 @@ def short_desk(tmp_path):
 
 
 @pytest.fixture
+def desk_of(tmp_path):
+    """A desk on bars of the test's own."""
+    return lambda bars: Desk(tmp_path, bars=bars)
+
+
+@pytest.fixture
 def long_desk(tmp_path):
     return Desk(tmp_path, bars=market_bars(240))
+
+
+@pytest.fixture(scope="session")
+def klines_server():
+    """The module ``tests/klines_server.py``; tests/ is no package, so it is taken from its file, once."""
+    name = "trigate_tests_klines_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "klines_server.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
 
 
 @pytest.fixture
