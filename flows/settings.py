@@ -115,7 +115,7 @@ class PaperSection(_Section):
     plans: Permissions = Permissions()
     """``[paper.plans]``: what people and models may plan by hand."""
     hooks: PlanHooks = PlanHooks()
-    """``[paper.hooks]``: commands around the steps of a plan made by hand."""
+    """``[paper.hooks]``: commands around the steps of a plan, its execution in an unattended run included."""
 
 
 class Settings(_Section):

@@ -17,6 +17,7 @@ from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import EntryStatus, Pool
 from flows import opening
 from flows.clock import now
+from flows.hooks import ExecutionHooks
 from flows.problems import EnvironmentProblem, UsageProblem
 from gates import Rejected
 from gates.admit import judge_text
@@ -370,6 +371,7 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
         permit=lambda: permission(room, record.deployment, record.account, record.symbol),
         attest=lambda: room.attestor.run_difference(record.id),
         plans=lambda: room.plans.approved(record.id, _proof(room)),
+        hooks=ExecutionHooks(room.settings.paper.hooks),
         faults=Faults(streak=room.settings.paper.faults_in_a_row),
         most_gap=room.settings.paper.most_gap if source.is_live else None,
         watch=watch or Unwatched(),

@@ -50,14 +50,14 @@ def plan(
         "reason": reason,
     }
     hooks = room.settings.paper.hooks
-    against = run_hooks(hooks.before_plan, "plan", told)
+    against = run_hooks(hooks.before_plan, "plan", told, hooks.timeout_s)
     if against is not None:
         return say_refusal(403, f"{against}; nothing was planned", json=json)
     try:
         made = room.plans.make(run, request, Maker(name=by, kind=kind, reason=reason), room.settings.paper.plans)
     except PlanProblem as error:
         return say_refusal(403, str(error), json=json)
-    _say_plan(made, run_hooks(hooks.after_plan, "planned", plan_document(made)), json=json)
+    _say_plan(made, run_hooks(hooks.after_plan, "planned", plan_document(made), hooks.timeout_s), json=json)
     return 0
 
 
@@ -76,7 +76,11 @@ def approve(
     hooks = room.settings.paper.hooks
     try:
         waiting = room.plans.get(plan_id)
-        against = None if reject else run_hooks(hooks.before_approve, "approve", plan_document(waiting) | {"by": by})
+        against = (
+            None
+            if reject
+            else run_hooks(hooks.before_approve, "approve", plan_document(waiting) | {"by": by}, hooks.timeout_s)
+        )
         if against is not None:
             return say_refusal(403, f"{against}; nothing was approved", json=json)
         key = key_of(room, by)
@@ -84,7 +88,7 @@ def approve(
         answered = room.plans.answer(plan_id, by=by, approve=not reject, public_key=key.public_key, signature=signature)
     except PlanProblem as error:
         return say_refusal(403, str(error), json=json)
-    _say_plan(answered, run_hooks(hooks.after_approve, "approved", plan_document(answered)), json=json)
+    _say_plan(answered, run_hooks(hooks.after_approve, "approved", plan_document(answered), hooks.timeout_s), json=json)
     return 0
 
 

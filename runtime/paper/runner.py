@@ -28,7 +28,7 @@ from runtime.paper.journal import Books, Journal, PlanConflict
 from runtime.paper.lease import Held, LeaseLost, acquire, release
 from runtime.paper.resume import Drift, read_run, replay
 from runtime.paper.risk import Place
-from runtime.paper.screen import GuardScreen, Memory
+from runtime.paper.screen import GuardScreen, Memory, NoHooks
 from runtime.paper.tables import RunRow
 from runtime.paper.values import RunStatus
 from runtime.paper.venue import SimulatedVenue
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from runtime.paper.feed import BarFeed, Market, Note
     from runtime.paper.limits import RiskLimits
     from runtime.paper.resume import StoredRun
+    from runtime.paper.screen import StepHooks
     from runtime.paper.venue import Venue
 
 # Bars whose hashes are kept for telling a revised bar from a late one.
@@ -124,6 +125,8 @@ class RunParts:
     """How the store differs from the signed log; None when it does not. Asked at each start, before anything of the store is believed."""
     plans: Callable[[], Sequence[tuple[str, Request]]] = lambda: ()
     """Approved plans of people and models."""
+    hooks: StepHooks = field(default_factory=NoHooks)
+    """Asked before each order and told after it."""
     venue: Venue = field(default_factory=SimulatedVenue)
     limits: RunLimits = field(default_factory=RunLimits)
     faults: Faults = field(default_factory=Faults)
@@ -375,18 +378,31 @@ class _Runner:
             memory=self._memory,
             can_turn=parts.deployment.config.account is not AccountKind.CASH,
             plans=parts.plans,
+            hooks=parts.hooks,
         )
         step = driver.take(bar, screen)
         self._judge_end()
         equity = driver.equity
         assert equity is not None  # a bar was taken
         books = Books(equity=equity, cash=driver.account.cash, position=driver.position)
-        self._journal.write(step, books, notes, screen.locks)
+        self._journal.write(step, books, [*notes, *screen.notes], screen.locks)
         self._memory.note(step, equity)
         self._remember([bar])
+        self._tell_hooks(step)
         parts.watch.took(parts.run, step, books)
         if driver.ruined:
             raise _Over(RunStatus.FAILED, "the account is ruined: its equity fell to 0")
+
+    def _tell_hooks(self, step: Step) -> None:
+        """After the bar was written: a kill in between leaves a hook untold, never an order unwritten."""
+        parts = self._parts
+        for asked in step.asked:
+            if asked.refused is not None:
+                continue
+            facts = {"run": parts.run, "symbol": parts.symbol, "ts": step.bar.ts.isoformat()}
+            complaint = parts.hooks.after(facts | {"request": asked.text, "order": asked.number, "plan": asked.plan})
+            if complaint is not None:
+                self._journal.note("hook", {"request": asked.text, "complaint": complaint})
 
     def _judge_end(self) -> None:
         """Tell a strategy that broke its promise from a process that the machine took away."""
