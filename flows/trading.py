@@ -16,6 +16,7 @@ from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import EntryStatus, Pool
 from flows import opening
+from flows.accrual import Accruals, AccruingWatch
 from flows.clock import now
 from flows.hooks import ExecutionHooks
 from flows.problems import EnvironmentProblem, UsageProblem
@@ -83,6 +84,7 @@ class TradingRoom:
     plans: PlanBook
     pool: Pool
     attestor: Attestor
+    accruals: Accruals
 
 
 def open_room(home: Path, settings: Settings) -> TradingRoom:
@@ -105,6 +107,7 @@ def open_room(home: Path, settings: Settings) -> TradingRoom:
         plans=PlanBook(engine, auditor),
         pool=Pool(engine, now=now),
         attestor=Attestor(engine, auditor),
+        accruals=Accruals(home),
     )
 
 
@@ -347,8 +350,10 @@ def run_parts(
     if words["kind"] == "replay":
         yield _parts(room, record, cage, _replayed(room, deployment, record.symbol, words, speed), watch)
         return
+    accruing = AccruingWatch(watch or Unwatched(), room.accruals, deployment.dataset)
     with _live(room, deployment, record.symbol, words) as source:
-        yield _parts(room, record, cage, source, watch)
+        yield _parts(room, record, cage, source, accruing)
+    room.accruals.begin(deployment.dataset)
 
 
 def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, watch: Watch | None) -> RunParts:
