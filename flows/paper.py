@@ -86,7 +86,9 @@ def paper(run: Run) -> State[str]:
     name = "elsewhere" if ending.status is None else ending.status.value
     emit("end", run, status=name, reason=ending.reason)
     message = f"{run} is {name}: {ending.reason}"
-    if ending.status in {RunStatus.FAILED, RunStatus.DRIFTED}:
+    if ending.is_refused:
+        return Failed(name="Refused", message=f"{run} is refused: {ending.reason}")
+    if ending.status in {RunStatus.FAILED, RunStatus.DRIFTED, RunStatus.REVOKED}:
         return Failed(name=name.capitalize(), message=message)
     return Completed(name=name.capitalize(), message=message)
 

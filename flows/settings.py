@@ -105,12 +105,17 @@ class PaperSection(_Section):
     """Signed into each deployment: most that one order may be worth, whatever the guards say."""
     deployment_days: Annotated[int, Field(ge=1, le=3_650)] = 90
     """How long a signed deployment is good for."""
+    faults_in_a_row: Annotated[int, Field(ge=1, le=10_000)] = 20
+    """So many faults that may pass (feed, database, a process that was killed), one after the other, end a run: pauses of 1 s, doubled up
+    to 60 s, make that a quarter of an hour."""
+    most_gap: Annotated[float, Field(gt=1, le=1_000)] | None = 2.0
+    """Live bars: an open that is more than so many times the close before it, or less than that part of it, stops the run."""
     guards: RiskLimits = RiskLimits()
     """``[paper.guards]``."""
     plans: Permissions = Permissions()
     """``[paper.plans]``: what people and models may plan by hand."""
     hooks: PlanHooks = PlanHooks()
-    """``[paper.hooks]``: commands around the steps of a plan made by hand."""
+    """``[paper.hooks]``: commands around the steps of a plan, its execution in an unattended run included."""
 
 
 class Settings(_Section):

@@ -134,8 +134,9 @@ def audit(
     lines, report = room.book.audit()
     if file is not None:
         lines = _lines_of(file)
+        seen = room.auditor.seen()
         with reading(room.engine) as session:
-            report = verify(lines, read_head(session), room.auditor.key.public_key)
+            report = verify(lines, read_head(session), room.auditor.key.public_key, seen=seen)
     if export is not None:
         try:
             with export.open("x", encoding="ascii") as out:
