@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.desk import MAX_LOOKBACK
 from runtime.indicators import REGISTRY, lookback
-from runtime.sir.compile import Compiled, compile_document
+from runtime.sir.compile import Compiled, compile_once
 from runtime.sir.digest import canonical
 from runtime.sir.document import MAX_FEATURES, MAX_GROUPS, MAX_RULES, SCHEMA_VERSION
 from runtime.source import Language, StrategySource
@@ -54,7 +54,7 @@ class DocumentChild(NamedTuple):
 
 def parse(source: StrategySource) -> Tree | None:
     """The tree of a document of the newest version that compiles; None for anything else."""
-    if source.language is not Language.SIR or not isinstance(compile_document(source.data), Compiled):
+    if source.language is not Language.SIR or not isinstance(compile_once(source.data), Compiled):
         return None
     tree: Tree = json.loads(source.data)
     return tree if tree["schema_version"] == SCHEMA_VERSION else None
@@ -88,7 +88,7 @@ def vary_document(parents: Sequence[StrategySource], rng: random.Random, *, cros
             continue
         _drop_unused(child)
         source = written(child)
-        if isinstance(compile_document(source.data), Compiled) and meaning(source) not in known:
+        if isinstance(compile_once(source.data), Compiled) and meaning(source) not in known:
             return DocumentChild(source, name, detail)
     return None
 
@@ -116,7 +116,7 @@ def document_neighbours(
             holder[path[-1]] = after
             assert moved is not None  # there are places in it
             child = written(moved)
-            if isinstance(compile_document(child.data), Compiled):
+            if isinstance(compile_once(child.data), Compiled):
                 yield child, f"{'/'.join(map(str, path))}: {before!r} -> {after!r}"
 
 
