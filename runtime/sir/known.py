@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.indicators import compute
+from runtime.longer import values
 from runtime.sir.plan import IndicatorRef
 from runtime.sir.ranges import Minima
 from runtime.sir.rules import fired
@@ -49,7 +49,7 @@ class Known:
         if found is None:
             if len(self._series) * len(self.bars) > _MOST_VALUES:
                 self._series.clear()
-            found = self._series[call] = compute(call.name, self._prices, call.source, dict(call.params))
+            found = self._series[call] = values(call, self.bars.ts, self._prices)
         return found
 
     def fires(self, groups: RuleGroups, calls: Sequence[IndicatorCall], zone: Zone) -> Flags:
