@@ -16,7 +16,8 @@ from runtime.cage import CageEnd, CageOutcome
 from runtime.kernel import AccountKind
 from runtime.model import Timeframe
 from runtime.sir.build import build
-from runtime.sir.compile import Compiled, compile_document
+from runtime.sir.compile import Compiled, compile_once
+from runtime.sir.known import Known
 from runtime.sir.vector import run_event, run_signals
 from runtime.sir.vocabulary import Direction, Mode
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from runtime.source import StrategySource
 
 _PROGRAMS_REMEMBERED = 256
+# Cells of a search and of its check for look-ahead; each holds 6 MB at most.
+_BARS_REMEMBERED = 64
 
 
 class DocumentRun(NamedTuple):
@@ -78,13 +81,15 @@ def evaluate_document(
     if findings or not isinstance(found, _Compiled):
         return Outcome(Rejected(source=source, gate=findings[0].gate, findings=findings), None, ())
     admitted, program = Admitted(source=source, class_name=found.plan.name), found.program
-    run = run_event if bar_by_bar else run_signals
     begun, used = time.monotonic(), time.thread_time()
     reports: list[RunReport] = []
     stopped = False
     for each in runs:
         assert program is not None  # _misfit refuses whatever has none
-        reports.append(run(program, each.bars, each.config, rows=each.rows))
+        if bar_by_bar:
+            reports.append(run_event(program, each.bars, each.config, rows=each.rows))
+        else:
+            reports.append(run_signals(program, each.bars, each.config, rows=each.rows, known=_known(each.bars)))
         stopped = goes_on is not None and len(reports) < len(runs) and not goes_on(reports)
         if stopped:
             break
@@ -98,10 +103,16 @@ def evaluate_document(
     return Outcome(admitted, outcome, tuple(reports), stopped)
 
 
+@lru_cache(maxsize=_BARS_REMEMBERED)
+def _known(bars: Bars) -> Known:
+    """What all documents have in common on these very bars: a cage's cells are cut once, so the same ones come again."""
+    return Known(bars)
+
+
 @lru_cache(maxsize=_PROGRAMS_REMEMBERED)
 def _compiled(source: StrategySource) -> _Compiled | tuple[Finding, ...]:
     """The compiler as a gate; its problems become findings, with their places in their words."""
-    compiled = compile_document(source.data)
+    compiled = compile_once(source.data)
     if not isinstance(compiled, Compiled):
         return tuple(
             finding(

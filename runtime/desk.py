@@ -82,12 +82,22 @@ class OpenOrder(Order):
         return self.id
 
 
+class Longer(NamedTuple):
+    """Bars that are made of a run's own."""
+
+    seconds: int
+    rows: int
+    """How many of the run's bars one of them has at most."""
+
+
 class IndicatorCall(NamedTuple):
     """A declared series: which indicator over which column with which parameters."""
 
     name: str
     source: str
     params: tuple[tuple[str, float], ...]
+    longer: Longer | None = None
+    """The bars that it is computed on, where they are not the run's own (``runtime.longer``)."""
 
 
 Moment: TypeAlias = "tuple[Bar, int, *tuple[float, ...]]"

@@ -1,7 +1,7 @@
 """A scripted model on loopback: speaks every dialect, really edits the strategy it is shown, and fails on demand.
 
 It takes the parent out of the prompt, changes numbers and comparisons by a seed, and answers in the form that the
-prompt asks for: a whole file, or SEARCH/REPLACE sections. With two parents it joins them, with none it makes something
+prompt asks for: a whole file, SEARCH/REPLACE sections, or a document of the closed language. With two parents it joins them, with none it makes something
 of the contract's example. Equal questions get equal answers, whatever the order in which they come.
 
 Faults are chosen by a plan (one mode for each request, then ``edit``), or by the model's name: ``scripted:429-seconds``
@@ -40,6 +40,7 @@ SMOKE_BARS = 110
 """More than the dry run of the gates has."""
 _STAMP = 1_790_000_000
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_DOCUMENT = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PAGE = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>"
 
 
@@ -227,6 +228,59 @@ def _written(messages: list[dict[str, str]], seed: int) -> tuple[str, str]:
     return code, "an idea of its own"
 
 
+# --- Writing documents ----------------------------------------------------------------------------------------------
+
+
+def asks_for_document(messages: list[dict[str, str]]) -> bool:
+    """Whether the answer is to be a document of the closed language."""
+    return any("one JSON document of a closed language" in message["content"] for message in messages)
+
+
+def documents_in(messages: list[dict[str, str]]) -> list[str]:
+    """The documents that the question shows; where it shows none, one of the seeds, for the market that it names."""
+    question = next(message["content"] for message in messages if message["role"] == "user")
+    shown = _DOCUMENT.findall(question)
+    if shown:
+        return shown
+    from evolution.seeds import document_sources
+    from runtime.model import Timeframe
+
+    market = json.loads(re.search(r"Its `market` is (\{.*?\})", question)[1])
+    return [document_sources(Timeframe.parse(market["timeframe"]))[0][1].text]
+
+
+def _document(messages: list[dict[str, str]], seed: int) -> tuple[str, str]:
+    from evolution.operators.documents import vary_document
+    from runtime.source import Language, StrategySource
+
+    rng = _rng(seed, "\n".join(message["content"] for message in messages))
+    parents = [StrategySource(text.encode(), Language.SIR) for text in documents_in(messages)]
+    child = vary_document(parents, rng, crossover=len(parents) > 1) or vary_document(parents[:1], rng, crossover=False)
+    return child.source.text, child.detail
+
+
+def _respond_with_document(mode: str, body: dict[str, Any], seed: int) -> Answer:
+    """The modes that write, for documents; what an endpoint is held to by a schema is a document and nothing else."""
+    messages = turns_of(body)
+    text, note = _document(messages, seed)
+    if mode == "duplicate":
+        text = documents_in(messages)[0]
+    is_held = any(name in body for name in ("response_format", "text", "output_config", "structured_outputs", "format"))
+    was_sent_back = any(message["role"] == "assistant" for message in messages)
+    if mode == "stubborn" or (mode == "violating" and not was_sent_back):
+        text = re.sub(r'"type": "[A-Z]', '"type": "NO_SUCH_', text, count=1)
+    if is_held and mode != "violating":
+        parts = dict.fromkeys(("universe", "risk", "session", "date_range", "legs", "explainability"))
+        text = json.dumps({**parts, **json.loads(text)}) + "\n"
+    answer = _WRITTEN.get(mode, _WRITTEN[EDIT])(text, note)
+    said = answer.content
+    if isinstance(said, Said) and said.content is not None:
+        said.content = said.content.replace("```python", "```json")
+        if is_held and mode != "two-blocks":
+            said.content = re.sub(r"HYPOTHESIS:.*?```json\n(.*?)```\n?", r"\1", said.content, flags=re.DOTALL)
+    return answer
+
+
 # --- Answering ------------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +427,8 @@ def _respond(mode: str, body: dict[str, Any], seed: int, key: str | None) -> Ans
     if mode == "key-echo":
         return _error(401, f"Incorrect API key provided: {key}", code="invalid_api_key")
     messages = turns_of(body)
+    if asks_for_document(messages):
+        return _respond_with_document(mode, body, seed)
     was_sent_back = any(message["role"] == "assistant" for message in messages)
     shown = (parents_in(messages) or [example_in(messages)])[0]
     if mode == "duplicate":

@@ -32,7 +32,7 @@ def _ways_out(profile: LlmProfile, section: str) -> dict[FatalKind, str]:
     return {
         FatalKind.AUTH: f"check the key {key}",
         FatalKind.QUOTA: "top up the account, or choose another profile",
-        FatalKind.BAD_REQUEST: f"check dialect, max_tokens, max_tokens_field and temperature in {section}",
+        FatalKind.BAD_REQUEST: f"check dialect, max_tokens, max_tokens_field, temperature and documents_as in {section}",
         FatalKind.NOT_FOUND: f"check model ({profile.model!r}), base_url and dialect in {section}",
         FatalKind.REDIRECT: f"change base_url in {section}",
         FatalKind.HTML: f"check base_url ({profile.base_url}) in {section}: something else than a model answers there",

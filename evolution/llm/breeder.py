@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren
@@ -23,6 +23,7 @@ from evolution.llm.advice import way_out
 from evolution.llm.background import NO_BACKGROUND
 from evolution.llm.book import NO_BOOK
 from evolution.llm.budget import Scope
+from evolution.llm.document_prompt import DocumentTask, document_prompts
 from evolution.llm.grammar import strategy_grammar
 from evolution.llm.outcomes import Fatal, FatalKind, Held, Retryable
 from evolution.llm.parse import Answer, Flaw, Unreadable
@@ -30,7 +31,9 @@ from evolution.llm.prompt import Manner
 from evolution.llm.question import LlmRequest
 from evolution.llm.usage import Usage
 from evolution.operators import canonical_hash
+from evolution.search import ProposalKind
 from gates.findings import Rejected
+from runtime.source import Language
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from evolution.llm.outcomes import Outcome
     from evolution.llm.profile import LlmProfile
     from evolution.llm.prompt import Prompt, Prompts, Task
+    from evolution.llm.shape import Shape
     from evolution.search import Proposal
     from evolution.trial import Trial
     from gates.findings import Finding, Verdict
@@ -172,13 +176,14 @@ class LlmBreeder:
         """
         if not proposal.kind.uses_model:
             raise ValueError(f"proposal {proposal.id} ({proposal.kind}) is not for a model")
+        proposal, parents = _of_one_language(proposal, parents)
         task = self._task(proposal, parents, background)
         same = {canonical_hash(source) for source in (*task.shown, *(parent.candidate.source for parent in parents))}
         course = _Course()
         prompt: Prompt | None = task.first()
         is_repair = False
         while prompt is not None:
-            outcome = self._ask(proposal, prompt, course)
+            outcome = self._ask(proposal, prompt, course, task.shape if isinstance(task, DocumentTask) else self._shape)
             if isinstance(outcome, Retryable | Fatal | Held):
                 return self._unanswered(proposal, task, outcome, course)
             answer = _new_source(task.read(outcome, is_first=course.rounds == 1), same, known)
@@ -197,8 +202,13 @@ class LlmBreeder:
             )
         return self._given_up(proposal, task, course)
 
-    def _task(self, proposal: Proposal, parents: Sequence[Trial], background: Background) -> Task:
+    def _task(self, proposal: Proposal, parents: Sequence[Trial], background: Background) -> Task | DocumentTask:
         dice = random.Random(derived_seed(proposal.seed, _SCRATCH_STREAM)).random()
+        if parents and parents[0].candidate.source.language is Language.SIR:
+            prompts = document_prompts(
+                is_held=self.profile.documents_as == "schema", brief=self.profile.contract == "brief"
+            )
+            return prompts.task(proposal, parents, background=background, scratch=dice < self._scratch_share)
         return self._prompts.task(
             proposal,
             parents,
@@ -214,14 +224,14 @@ class LlmBreeder:
                 return False
         return course.rounds <= self._repairs
 
-    def _ask(self, proposal: Proposal, prompt: Prompt, course: _Course) -> Outcome:
+    def _ask(self, proposal: Proposal, prompt: Prompt, course: _Course, shape: Shape | None) -> Outcome:
         request = LlmRequest(
             subject=proposal.id,
             prompt_version=prompt.version,
             messages=prompt.messages,
             generation=proposal.generation,
             ordinal=course.rounds + 1,
-            shape=self._shape,
+            shape=shape,
         )
         outcome = self._client.complete(request, book=self._book)
         course.usage += outcome.usage
@@ -229,7 +239,7 @@ class LlmBreeder:
         return outcome
 
     def _unanswered(
-        self, proposal: Proposal, task: Task, outcome: Retryable | Fatal | Held, course: _Course
+        self, proposal: Proposal, task: Task | DocumentTask, outcome: Retryable | Fatal | Held, course: _Course
     ) -> Breeding:
         reason = f"profile {self.profile.name}: {outcome.code}: {outcome.reason}"
         if isinstance(outcome, Held) and outcome.scope in {Scope.CALL, Scope.CANDIDATE}:
@@ -244,14 +254,16 @@ class LlmBreeder:
             result = _outage(reason + way_out(self.profile, outcome), outcome)
         return Breeding(result=result, usage=course.usage, rounds=course.rounds)
 
-    def _given_up(self, proposal: Proposal, task: Task, course: _Course) -> Breeding:
+    def _given_up(self, proposal: Proposal, task: Task | DocumentTask, course: _Course) -> Breeding:
         """No more questions: the last refused source is the candidate; without one the place stays empty."""
         if course.refused is not None:
             return self._bred(proposal, task, course.refused, course, is_repair=course.was_repair)
         barren = Barren(proposal=proposal, reason=f"no usable answer in {course.rounds} rounds: {course.obstacle}")
         return Breeding(result=barren, usage=course.usage, rounds=course.rounds)
 
-    def _bred(self, proposal: Proposal, task: Task, answer: Answer, course: _Course, *, is_repair: bool) -> Breeding:
+    def _bred(
+        self, proposal: Proposal, task: Task | DocumentTask, answer: Answer, course: _Course, *, is_repair: bool
+    ) -> Breeding:
         is_scratch = task.manner is Manner.SCRATCH
         provenance = Provenance(
             operator=(_SCRATCH_OPERATOR if is_scratch else proposal.kind.value) + ("+repair" if is_repair else ""),
@@ -269,6 +281,14 @@ class LlmBreeder:
             provenance=provenance,
         )
         return Breeding(result=candidate, usage=course.usage, rounds=course.rounds)
+
+
+def _of_one_language(proposal: Proposal, parents: Sequence[Trial]) -> tuple[Proposal, Sequence[Trial]]:
+    """Parents that can be joined: of a document and a Python file nothing can, so the first one is varied alone."""
+    if len({parent.candidate.source.language for parent in parents}) < 2:
+        return proposal, parents
+    alone = replace(proposal, kind=ProposalKind.LLM_MUTATE, parents=proposal.parents[:1])
+    return alone, parents[:1]
 
 
 def _outage(reason: str, outcome: Retryable | Fatal) -> Outage:

@@ -139,7 +139,18 @@ def read_answer(outcome: Answered) -> Answer | Unreadable:
     return Answer(source=StrategySource.from_text(found.code), hypothesis=found.hypothesis)
 
 
-def read_block(outcome: Answered, *, languages: Container[str] = LANGUAGES) -> Extract | Unreadable:
+def only_document(outcome: Text) -> Extract | Unreadable | None:
+    """The JSON object that is all of an answer; None when it holds anything else, too."""
+    text = _without_thinking(outcome.text[: _ANSWER_LIMIT + 1])
+    text = "" if text is None else text.strip(" \t\r\n")
+    if not (text.startswith("{") and text.endswith("}")) or len(text) > _ANSWER_LIMIT:
+        return None
+    return _bad_character(text) or Extract(code=text + "\n", hypothesis="")
+
+
+def read_block(
+    outcome: Answered, *, languages: Container[str] = LANGUAGES, kind: str = "python"
+) -> Extract | Unreadable:
     """The one fenced block of an answer, in one of the given languages, with nothing in it that cannot be seen."""
     if not isinstance(outcome, Text):
         return _WITHOUT_TEXT[type(outcome)]
@@ -154,7 +165,7 @@ def read_block(outcome: Answered, *, languages: Container[str] = LANGUAGES) -> E
         return Unreadable(flaw=Flaw.NO_CODE, message="the answer never gets past its thinking", hint=_ONE_BLOCK)
     if _MARKS_OF_THOUGHT.search(text):
         return Unreadable(flaw=Flaw.THOUGHTS, message="the answer still holds marks of thinking", hint=_ONE_BLOCK)
-    block = _only_block(text, languages)
+    block = _only_block(text, languages, kind)
     if isinstance(block, Unreadable):
         return block
     bad = _bad_character(block.code)
@@ -171,7 +182,7 @@ def _without_thinking(text: str) -> str | None:
     return None if _START_OF_THOUGHT.search(text) else text
 
 
-def _only_block(text: str, languages: Container[str]) -> _Block | Unreadable:
+def _only_block(text: str, languages: Container[str], kind: str) -> _Block | Unreadable:
     blocks = list(_blocks(text))
     if not blocks:
         return Unreadable(flaw=Flaw.NO_CODE, message="the answer holds no fenced block", hint=_ONE_BLOCK)
@@ -185,7 +196,7 @@ def _only_block(text: str, languages: Container[str]) -> _Block | Unreadable:
     if block.language not in languages:
         return Unreadable(
             flaw=Flaw.WRONG_LANGUAGE,
-            message=f"the block is tagged {one_line(block.language, 20)!r}, not python",
+            message=f"the block is tagged {one_line(block.language, 20)!r}, not {kind}",
             hint=_ONE_BLOCK,
         )
     if not block.code.strip():

@@ -95,6 +95,9 @@ class LlmProfile(_Value):
     without it and nothing original with it."""
     mutate_as: Literal["full", "search_replace"] = "full"
     """How a mutation is answered: the whole file, or SEARCH/REPLACE sections, which only strong models get right."""
+    documents_as: Literal["schema", "block"] = "schema"
+    """How a document of the closed language is answered: held to its JSON schema while it is decoded, or, where the endpoint
+    cannot do that, in one block like a Python file."""
     contract: Literal["full", "brief"] = "full"
     """How much of the contract the system text tells; the brief one is for small windows and slow machines."""
     timeouts: Timeouts = Timeouts()

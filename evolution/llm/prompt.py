@@ -128,8 +128,8 @@ class Prompts:
         shown = [shown_text(parent.candidate.source, self.words) for parent in parents]
         pieces = self._pieces(manner, parents, shown, rng)
         directions = prompt_text("directives")
-        pieces["directive"] = rng.choice(_directions(directions, manner.value))
-        pieces["history"] = _history(manner, background, parents, rng)
+        pieces["directive"] = rng.choice(directions_in(directions, manner.value))
+        pieces["history"] = history(manner, background, parents, rng)
         text = prompt_text(manner.value)
         return Task(
             prompts=self,
@@ -144,7 +144,7 @@ class Prompts:
     def _pieces(
         self, manner: Manner, parents: Sequence[Trial], shown: Sequence[str], rng: random.Random
     ) -> dict[str, str]:
-        tables = [_figures_of(parent) for parent in parents]
+        tables = [figures_of(parent) for parent in parents]
         shown = [code.removesuffix("\n") for code in shown]
         match manner:
             case Manner.SCRATCH:
@@ -158,7 +158,7 @@ class Prompts:
                     "second": shown[1],
                     "second_figures": tables[1],
                 }
-        return {**pieces, "notes": _data([_note(parent) for parent in parents], rng)}
+        return {**pieces, "notes": data_block([note_of(parent) for parent in parents], rng)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +207,7 @@ class Task:
         lines = source.text.split("\n")
         entries = [_entry(finding, lines) for finding in _first_of_each_rule(findings)]
         answer = Message(Role.ASSISTANT, _fenced(source.text))
-        demand = Message(Role.USER, text.fill(findings=_data(entries, self.rng)))
+        demand = Message(Role.USER, text.fill(findings=data_block(entries, self.rng)))
         return self._prompt(self.question, f"{self.version} {text.version}", answer, demand)
 
     def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
@@ -215,29 +215,32 @@ class Task:
         return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
 
 
-def _history(manner: Manner, background: Background, parents: Sequence[Trial], rng: random.Random) -> str:
+def history(manner: Manner, background: Background, parents: Sequence[Trial], rng: random.Random) -> str:
     """What the run has shown so far; empty when there is nothing to say."""
     sections: list[str] = []
     attempts = [] if manner is Manner.SCRATCH else background.attempts(parents)
     if attempts:
-        sections.append(f"What was tried on this lineage lately, oldest first:\n\n{_data(attempts, rng)}")
+        sections.append(f"What was tried on this lineage lately, oldest first:\n\n{data_block(attempts, rng)}")
     refusals = background.refusals()
     if refusals:
-        sections.append(f"What the gates refused most often in this search:\n\n{_data(refusals, rng)}")
+        sections.append(f"What the gates refused most often in this search:\n\n{data_block(refusals, rng)}")
     return "".join(f"{section}\n\n" for section in sections)
 
 
-def _figures_of(parent: Trial) -> str:
+def figures_of(parent: Trial) -> str:
+    """A parent's figures on train; a trial that did not run has none, and is no parent."""
     if parent.scorecard is None:
         raise ValueError(f"trial {parent.candidate.id} ended as {parent.outcome.value}: only what ran is bred from")
     return figures(parent.scorecard)
 
 
-def _directions(text: PromptText, name: str) -> list[str]:
+def directions_in(text: PromptText, name: str) -> list[str]:
+    """The lines for one manner of asking."""
     return [line.removeprefix(f"{name}: ") for line in text.text.splitlines() if line.startswith(f"{name}: ")]
 
 
-def _note(parent: Trial) -> dict[str, str]:
+def note_of(parent: Trial) -> dict[str, str]:
+    """Where a parent came from, as data."""
     provenance = parent.candidate.provenance
     return {"made_by": provenance.operator, "idea": idea(provenance, _NOTE_LIMIT)}
 
@@ -262,7 +265,7 @@ def _entry(finding: Finding, lines: Sequence[str]) -> dict[str, str | int]:
     }
 
 
-def _data(entries: Sequence[object], rng: random.Random) -> str:
+def data_block(entries: Sequence[object], rng: random.Random) -> str:
     """Entries as JSON, one a line, between tags that their text cannot close."""
     body = "\n".join(json.dumps(entry, ensure_ascii=True) for entry in entries)
     name = f"data-{rng.getrandbits(64):016x}"

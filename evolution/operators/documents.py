@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.desk import MAX_LOOKBACK
 from runtime.indicators import REGISTRY, lookback
-from runtime.sir.compile import Compiled, compile_document
+from runtime.sir.compile import Compiled, compile_once
 from runtime.sir.digest import canonical
 from runtime.sir.document import MAX_FEATURES, MAX_GROUPS, MAX_RULES, SCHEMA_VERSION
 from runtime.source import Language, StrategySource
@@ -54,10 +54,33 @@ class DocumentChild(NamedTuple):
 
 def parse(source: StrategySource) -> Tree | None:
     """The tree of a document of the newest version that compiles; None for anything else."""
-    if source.language is not Language.SIR or not isinstance(compile_document(source.data), Compiled):
+    if source.language is not Language.SIR or not isinstance(compile_once(source.data), Compiled):
         return None
-    tree: Tree = json.loads(source.data)
+    tree: Tree = _without_nulls(json.loads(source.data))
     return tree if tree["schema_version"] == SCHEMA_VERSION else None
+
+
+def _without_nulls(value: Any) -> Any:
+    """Absent and null mean the same; here it is always absent."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+def without_words(tree: Tree) -> Tree:
+    """The document with nothing in it that its author put in words: features are named after their types."""
+    said = copy.deepcopy(tree)
+    said.pop("explainability", None)
+    said["name"], said["market"]["name"] = "a strategy", "any"
+    names: dict[str, str] = {}
+    for number, feature in enumerate(said["features"], start=1):
+        names[feature["id"]] = f"{feature['type'].lower().replace('.', '_')[:24]}_{number}"
+        feature["id"] = names[feature["id"]]
+    for rule in _rules(said):
+        for side in _sides(rule):
+            if side["kind"] == "indicator":
+                side["id"] = names[side["id"]]
+    return said
 
 
 def written(tree: Tree) -> StrategySource:
@@ -66,9 +89,9 @@ def written(tree: Tree) -> StrategySource:
 
 
 def meaning(source: StrategySource) -> bytes:
-    """What two documents have in common that differ in layout and name only; the bytes themselves for what is no document."""
+    """What two documents have in common that differ in layout and words only; the bytes themselves for what is no document."""
     tree = parse(source)
-    return source.data if tree is None else canonical({**tree, "name": "x", "explainability": None})
+    return source.data if tree is None else canonical(without_words(tree))
 
 
 def vary_document(parents: Sequence[StrategySource], rng: random.Random, *, crossover: bool) -> DocumentChild | None:
@@ -88,7 +111,7 @@ def vary_document(parents: Sequence[StrategySource], rng: random.Random, *, cros
             continue
         _drop_unused(child)
         source = written(child)
-        if isinstance(compile_document(source.data), Compiled) and meaning(source) not in known:
+        if isinstance(compile_once(source.data), Compiled) and meaning(source) not in known:
             return DocumentChild(source, name, detail)
     return None
 
@@ -116,7 +139,7 @@ def document_neighbours(
             holder[path[-1]] = after
             assert moved is not None  # there are places in it
             child = written(moved)
-            if isinstance(compile_document(child.data), Compiled):
+            if isinstance(compile_once(child.data), Compiled):
                 yield child, f"{'/'.join(map(str, path))}: {before!r} -> {after!r}"
 
 

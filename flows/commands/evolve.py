@@ -63,10 +63,6 @@ def evolve(
             f"--control and --llm {llm} exclude each other: a fair control arm would ask the model as often as the search does, at "
             f"twice the cost; leave --llm out to see what selection adds to the offline operators, or leave --control out"
         )
-    if documents and llm:
-        raise UsageProblem(
-            f"--documents and --llm {llm} exclude each other: models write Python in a search; leave one of them out"
-        )
     if (control or warm_start or documents) and (resume or replay):
         raise UsageProblem(
             "--control, --warm-start and --documents belong to a new run; --resume and --replay keep to what theirs had"

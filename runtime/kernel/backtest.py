@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from runtime.indicators import compute, lookback
 from runtime.kernel.local import LocalHost
 from runtime.kernel.session import RunLimits, Session
+from runtime.longer import rows_before, values
 
 if TYPE_CHECKING:
     from runtime.kernel.report import RunConfig, RunReport
@@ -87,7 +87,7 @@ def run_host(
 
 def first_row(declared: Declaration, config: RunConfig) -> int:
     """The first row on which ``on_bar`` may be called: everything declared is defined there and on the row before."""
-    longest = max((lookback(call.name, dict(call.params)) + 1 for call in declared.calls), default=0)
+    longest = max((rows_before(call) + 1 for call in declared.calls), default=0)
     return max(config.start, longest, declared.need - 1)
 
 
@@ -97,4 +97,4 @@ def columns_of(declared: Declaration, bars: Bars) -> list[array[float]]:
     Not lists: the floats are made as the run comes to them, while they are in the processor's cache, and go as it leaves them.
     """
     prices = {name: getattr(bars, name) for name in ("open", "high", "low", "close", "volume")}
-    return [array("d", compute(call.name, prices, call.source, dict(call.params)).tobytes()) for call in declared.calls]
+    return [array("d", values(call, bars.ts, prices).tobytes()) for call in declared.calls]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from runtime.desk import Action, Request
-from runtime.indicators import compute
 from runtime.kernel.backtest import first_row
 from runtime.kernel.report import Failure, RunEnd
 from runtime.kernel.session import Account, Declaration, Glide, RunLimits, Session
 from runtime.kernel.tickets import Ticket, canonical
+from runtime.longer import values
 from runtime.paper.canon import encode
 
 if TYPE_CHECKING:
@@ -233,6 +233,7 @@ class _Series:
 
     def __init__(self, calls: Sequence[IndicatorCall]) -> None:
         self._calls = calls
+        self._stamps: list[int] = []
         self._columns: list[list[float]] = [[], [], [], [], []]
         self._values: list[list[float]] = [[] for _ in calls]
         self._taken = 0
@@ -244,12 +245,14 @@ class _Series:
     def foresee(self, bars: Sequence[Bar]) -> None:
         """Bars that are all known already."""
         for bar in bars:
+            self._stamps.append(int(bar.ts.timestamp()))
             for column, value in zip(self._columns, bar[1:], strict=True):
                 column.append(value)
         if bars and self._calls:
             names = ("open", "high", "low", "close", "volume")
             prices = {name: np.array(column) for name, column in zip(names, self._columns, strict=True)}
-            self._values = [compute(call.name, prices, call.source, dict(call.params)).tolist() for call in self._calls]
+            stamps = np.array(self._stamps, dtype=np.int64)
+            self._values = [values(call, stamps, prices).tolist() for call in self._calls]
 
     def extend(self, bars: Sequence[Bar]) -> None:
         """The next bars to be taken, unless they were foreseen."""

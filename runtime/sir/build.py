@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from runtime.desk import Action, IndicatorCall, Request
+from runtime.desk import Action, IndicatorCall, Longer, Request
 from runtime.model import OrderType
 from runtime.sir.program import Hours, Points, Program
 from runtime.sir.vocabulary import Direction, DistanceUnit, EntryOrder, LossUnit, Product, SizingKind
@@ -59,7 +59,15 @@ def build(plan: ExecutionPlan) -> Program:
 
 def calls_of(plan: ExecutionPlan) -> tuple[IndicatorCall, ...]:
     """The series to declare; ``IndicatorRef`` counts in this order."""
-    return tuple(IndicatorCall(each.name, each.source, each.params) for each in plan.indicators)
+    return tuple(
+        IndicatorCall(each.name, each.source, each.params, longer_of(each.timeframe_s, plan.timeframe_s))
+        for each in plan.indicators
+    )
+
+
+def longer_of(timeframe_s: int | None, own_s: int) -> Longer | None:
+    """The longer bars of a series; None for the run's own."""
+    return None if timeframe_s is None else Longer(timeframe_s, timeframe_s // own_s)
 
 
 def need_of(plan: ExecutionPlan) -> int:

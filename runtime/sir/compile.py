@@ -7,6 +7,7 @@ an earlier one refused. This module brings the indicator registry with it (TA-Li
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from runtime.sir.capability import judge_mode
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from runtime.sir.document import Document
     from runtime.sir.plan import ExecutionPlan
     from runtime.sir.vocabulary import Mode
+
+# A generation is made before the first of it is tried, so there is room for a large one; a compilation is some 20 kB.
+_REMEMBERED = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,12 @@ class Refused:
 
 
 Compilation = Compiled | Refused
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def compile_once(data: bytes) -> Compilation:
+    """``compile_document`` in the document's own mode, remembered: who breeds, judges and runs a document asks for the same."""
+    return compile_document(data)
 
 
 def compile_document(data: bytes, *, mode: Mode | None = None) -> Compilation:

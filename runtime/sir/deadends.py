@@ -160,6 +160,8 @@ def _beyond_itself(rule: PlannedRule, indicators: Sequence[PlannedIndicator]) ->
         if not (isinstance(price, PriceRef) and isinstance(extreme, IndicatorRef)):
             continue
         indicator, field = indicators[extreme.index], price.field.value
+        if indicator.timeframe_s is not None:  # the bar may lie beyond all that is over
+            continue
         is_bar_price = field != "volume"
         above = _SIGNS[operator] == {1} and indicator.name == "MAX"
         below = _SIGNS[operator] == {-1} and indicator.name == "MIN"

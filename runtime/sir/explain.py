@@ -63,12 +63,16 @@ def assumption_lines(plan: ExecutionPlan) -> tuple[str, ...]:
 
 
 def _where(plan: ExecutionPlan) -> str:
-    text = str(Timeframe(plan.timeframe_s))
-    count, unit = int(text[:-1]), _BARS[text[-1]]
-    bars = f"bars of one {unit}" if count == 1 else f"bars of {count} {unit}s"
+    bars = _bars(plan.timeframe_s)
     symbols = ", ".join(each.symbol for each in plan.universe) or "the symbols of the run's data"
     dates = f", from {plan.date_range.start} to {plan.date_range.end}" if plan.date_range else ""
     return f"It looks at {symbols} ({plan.market}) on {bars}{dates}; the first {plan.warmup_bars} bars only fill its indicators."
+
+
+def _bars(timeframe_s: int) -> str:
+    text = str(Timeframe(timeframe_s))
+    count, unit = int(text[:-1]), _BARS[text[-1]]
+    return f"bars of one {unit}" if count == 1 else f"bars of {count} {unit}s"
 
 
 def _series(plan: ExecutionPlan) -> list[str]:
@@ -77,7 +81,8 @@ def _series(plan: ExecutionPlan) -> list[str]:
         params = ", ".join(f"{name} {value:g}" for name, value in each.params)
         source = "" if each.source == "close" else f" of {each.source}"
         kind = ", which is true or false" if each.is_boolean else ""
-        lines.append(f"{each.id} is {each.name}{f' ({params})' if params else ''}{source}{kind}.")
+        bars = "" if each.timeframe_s is None else f" on {_bars(each.timeframe_s)}, as of the last one that is over"
+        lines.append(f"{each.id} is {each.name}{f' ({params})' if params else ''}{source}{bars}{kind}.")
     return lines
 
 

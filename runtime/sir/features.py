@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.desk import MAX_LOOKBACK, StrategyError
 from runtime.indicators import REGISTRY, check
+from runtime.longer import rows_before
+from runtime.model import Timeframe
+from runtime.sir.build import longer_of
 from runtime.sir.plan import PlannedIndicator
 from runtime.sir.problems import Problem, pointer, senseless, shown
 
@@ -44,17 +47,8 @@ def registry_name(written: str) -> str:
 
 
 def _resolve(feature: Feature, where: str, timeframe: str) -> PlannedIndicator | list[Problem]:
-    problems = []
-    if feature.timeframe not in {None, timeframe}:
-        problems.append(
-            senseless(
-                "other-timeframe",
-                f"{where}/timeframe",
-                f"{feature.timeframe} differs from the market's {timeframe}",
-                "every series is made from the bars that rules are judged on, so that none knows more than they do",
-                f"whether {timeframe} bars will do for {feature.id}, or which bars to trade on",
-            )
-        )
+    bars = _bars_of(feature, where, timeframe)
+    problems = bars if isinstance(bars, list) else []
     name = registry_name(feature.type)
     spec = REGISTRY.get(name)
     if spec is None:
@@ -72,12 +66,45 @@ def _resolve(feature: Feature, where: str, timeframe: str) -> PlannedIndicator |
                 "indicator", where, f"{feature.type} is refused", error.message, f"what {feature.id} should measure"
             )
         ]
-    lookback = spec.lookback(dict(call.params))
+    longer = longer_of(bars, Timeframe.parse(timeframe).seconds) if isinstance(bars, int) else None
+    lookback = rows_before(call._replace(longer=longer))
     if lookback + 1 > MAX_LOOKBACK:
-        return [senseless("lookback-too-long", where, f"{feature.type} needs {lookback + 1} bars for one value",
+        on = "" if longer is None else f" on {feature.timeframe} bars"
+        own = "" if longer is None else f" of {timeframe}"
+        return [senseless("lookback-too-long", where, f"{feature.type}{on} needs {lookback + 1} bars{own} for one value",
                          f"no more than {MAX_LOOKBACK} bars of history are kept", "whether a shorter period will do")]  # fmt: skip
-    return PlannedIndicator(id=feature.id, name=spec.name, source=source, params=call.params, lookback=lookback,
+    return PlannedIndicator(id=feature.id, name=spec.name, source=source, params=call.params,
+                            timeframe_s=bars if isinstance(bars, int) else None, lookback=lookback,
                             is_boolean=spec.is_boolean)  # fmt: skip
+
+
+def _bars_of(feature: Feature, where: str, own: str) -> int | list[Problem] | None:
+    """Seconds of the longer bars that a feature wants; None for the market's own."""
+    if feature.timeframe in {None, own}:
+        return None
+    try:
+        wanted, given = Timeframe.parse(str(feature.timeframe)), Timeframe.parse(own)
+    except ValueError:
+        return [_no_such_bars(feature, where, f"{feature.timeframe} or {own} is no step between bars",
+                              "bars last from one minute to one week")]  # fmt: skip
+    if str(wanted) != feature.timeframe:
+        return [
+            _no_such_bars(feature, where, f"{feature.timeframe} is {wanted} in other words", "one step has one name")
+        ]
+    if wanted == given:
+        return None
+    if wanted < given:
+        return [_no_such_bars(feature, where, f"{wanted} is shorter than the market's {own}",
+                              "shorter bars cannot be made from longer ones")]  # fmt: skip
+    if wanted.seconds % given.seconds:
+        return [_no_such_bars(feature, where, f"{wanted} is no whole multiple of the market's {own}",
+                              "longer bars are made from whole bars of the market")]  # fmt: skip
+    return wanted.seconds
+
+
+def _no_such_bars(feature: Feature, where: str, what: str, why: str) -> Problem:
+    return senseless("other-timeframe", f"{where}/timeframe", what, why,
+                     f"which bars {feature.id} should be made on, or which bars to trade on")  # fmt: skip
 
 
 def _typed(feature: Feature, spec: IndicatorSpec) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Round trips whose rows the money does not decide: shares of the equity, and nothing that could refuse an entry.
 
-Then all rows and prices are found first, on columns where there is no bracket, and what is left to do one after the other is the money: each size depends on the cash that
+Then all rows and prices are found first, on columns, and what is left to do one after the other is the money: each size depends on the cash that
 the trip before left. Sizes and costs are the kernel's (``Sizer``, ``affordable``, ``fee_of``, ``slipped``) for the case that is left of them here,
 in the same order of operations. Whatever looks unusual is not decided here but given back.
 """
@@ -8,13 +8,12 @@ in the same order of operations. Whatever looks unusual is not decided here but 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from runtime.desk import Action
-from runtime.sir.bracket import TripBracket
+from runtime.sir.leaving import BY_ORDER, Leavings, has_bracket, leavings
 from runtime.sir.trip_run import Asked, Filled, TripRun
 
 if TYPE_CHECKING:
@@ -23,10 +22,13 @@ if TYPE_CHECKING:
     from runtime.kernel.report import RunConfig
     from runtime.kernel.tickets import Ticket
     from runtime.market.bars import Bars
+    from runtime.sir.known import Known
     from runtime.sir.trip_run import TripOrders
 
     Rows = NDArray[np.intp]
     Floats = NDArray[np.float64]
+
+_T = TypeVar("_T", bound=np.generic)
 
 # Far inside what the kernel lets trade, in shares of cash, quote currency and units, so that it has nothing to object to.
 _LEAST_WEIGHT = 1e-3
@@ -40,10 +42,12 @@ class _Decided(NamedTuple):
     """Orders, and their fills: purchases and sales in turn."""
 
     asked: Asked
-    rows: NDArray[np.intp]
+    rows: Rows
     prices: Floats
-    order_ids: NDArray[np.intp]
-    refused_count: int
+    order_ids: Rows
+    reasons: NDArray[np.int8]
+    late: Rows
+    """Numbers of the orders that were refused."""
     open_orders: int
 
 
@@ -57,20 +61,20 @@ def are_plain(ticket: Ticket, config: RunConfig, bars: Bars) -> bool:
 
 
 def plain_trips(
-    bars: Bars, config: RunConfig, orders: TripOrders, ticket: Ticket, signals: tuple[Rows, Rows]
+    known: Known, config: RunConfig, orders: TripOrders, ticket: Ticket, signals: tuple[Rows, Rows]
 ) -> TripRun | None:
     """Trade the signals; None when a size comes out that only the kernel's own rules can judge.
 
     Args:
-        bars: what it trades on.
+        known: what it trades on.
         config: cash, costs and delay.
         orders: the requests.
         ticket: the entry as it was judged.
         signals: rows on which the rules to enter and to leave fire.
     """
-    bracket, fee_bps = TripBracket(bars, ticket), config.costs.fee_bps
+    bars, fee_bps = known.bars, config.costs.fee_bps
     schedule = _schedule(len(bars), 1 + config.decision_delay, orders.time_stop, signals)
-    decided = _walk(bars, config, schedule, bracket) if bracket.exists else _take(bars, config, schedule)
+    decided = _take(known, config, schedule, ticket)
     settled = _settle(decided.prices, config, ticket.weight or 0.0, bars.instrument.min_notional)
     if settled is None:
         return None
@@ -80,7 +84,9 @@ def plain_trips(
         orders=orders,
         asked=decided.asked,
         filled=Filled(decided.rows, quantities, decided.prices, fees, decided.order_ids, cash),
-        refused_count=decided.refused_count,
+        refused_count=len(decided.late),
+        late=decided.late,
+        reasons=decided.reasons,
         open_orders=decided.open_orders,
         close=bars.close,
         cash=config.cash,
@@ -95,8 +101,8 @@ class _Schedule(NamedTuple):
     """Where the entry fills; may lie beyond the bars, like the rows below."""
     leaving: Rows
     """Where leaving is decided by rule or by time."""
-    following: list[int]
-    """The place of the next entry after that."""
+    due: Rows
+    """Where the position is closed by that."""
 
 
 def _schedule(rows: int, delay: int, time_stop: int | None, signals: tuple[Rows, Rows]) -> _Schedule:
@@ -105,84 +111,98 @@ def _schedule(rows: int, delay: int, time_stop: int | None, signals: tuple[Rows,
     leaving = np.append(leave, rows)[np.searchsorted(leave, entered)]
     if time_stop is not None:
         leaving = np.minimum(leaving, entered + (time_stop - 1))
-    return _Schedule(enter, entered, leaving, np.searchsorted(enter, leaving + delay).tolist())
+    return _Schedule(enter, entered, leaving, leaving + delay)
 
 
-def _take(bars: Bars, config: RunConfig, schedule: _Schedule) -> _Decided:
-    """From exit to next entry, on columns."""
-    chain, at, end = [], 0, len(schedule.following)
-    while at < end:
-        chain.append(at)
-        at = schedule.following[at]
-    taken, rows = np.array(chain, dtype=np.intp), len(bars)
-    asked = np.column_stack((schedule.enter[taken], schedule.leaving[taken])).ravel()
-    # Only of the last trip anything can lie beyond the bars.
-    asked = asked[asked < rows]
-    filled = asked + (1 + config.decision_delay)
-    filled = filled[filled < rows]
-    prices, share = bars.open[filled], config.costs.slippage_bps / 10_000.0
-    prices[::2] *= 1.0 + share
-    prices[1::2] *= 1.0 - share
-    orders = Asked(asked, np.arange(len(asked)) % 2 == 0)
-    return _Decided(orders, filled, prices, np.arange(1, len(filled) + 1), 0, len(asked) - len(filled))
+def _take(known: Known, config: RunConfig, schedule: _Schedule, ticket: Ticket) -> _Decided:
+    """From exit to next entry: how each entry would end is known, so what is left is to follow the chain."""
+    opens, share = known.bars.open, config.costs.slippage_bps / 10_000.0
+    enter, entered, leaving, due = schedule
+    # Of the last trip only, what is asked for or filled may lie beyond the bars.
+    inside = int(np.searchsorted(entered, len(opens)))
+    bought = opens[entered[:inside]] * (1.0 + share)
+    left = leavings(known, ticket, entered[:inside], bought, due[:inside]) if has_bracket(ticket) else None
+    free = due
+    if left is not None:
+        free = due.copy()
+        np.copyto(free[:inside], left.rows, where=left.ends & (left.rows <= leaving[:inside]))
+    taken = _chain(np.searchsorted(enter, free).tolist())
+    held = taken[: int(np.searchsorted(taken, inside))]
+    trips = _Trips(entered[held], leaving[held], due[held], None if left is None else left.of(held))
+    return _written(trips, enter[taken], bought[held], opens, share)
 
 
-def _walk(bars: Bars, config: RunConfig, schedule: _Schedule, bracket: TripBracket) -> _Decided:
-    """Trip by trip, since a bracket may end one sooner."""
-    rows, delay, share = len(bars), 1 + config.decision_delay, config.costs.slippage_bps / 10_000.0
-    enter, entered, leaving = (column.tolist() for column in schedule[:3])
-    opens = bars.open.data
-    asked: list[int] = []
-    enters: list[bool] = []
-    fills: list[tuple[int, float, int]] = []
-    refused = open_orders = at = 0
-    while at < len(enter):
-        asked.append(enter[at])
-        enters.append(True)
-        row, number, asking = entered[at], len(asked), leaving[at]
-        if row >= rows:
-            open_orders = 1
-            break
-        price, due = opens[row] * (1.0 + share), asking + delay
-        fills.append((row, price, number))
-        left = bracket.end(row, price, due)
-        if left is not None:
-            fills.append((left.row, left.price * (1.0 - share) if left.slips else left.price, number))
-            if left.row <= asking:
-                at = bisect_left(enter, left.row, at)
-                continue
-        if asking >= rows:
-            break
-        asked.append(asking)
-        enters.append(False)
-        if due >= rows:
-            open_orders = 1
-            break
-        if left is None:
-            fills.append((due, opens[due] * (1.0 - share), len(asked)))
-        else:
-            # The order to close comes too late and is refused: there is nothing left to close.
-            refused += 1
-        at = schedule.following[at]
-    filled, prices, numbers = zip(*fills, strict=True) if fills else ((), (), ())
+class _Trips(NamedTuple):
+    """What is entered within the bars, each column of shape ``(n_trips,)``."""
+
+    entered: Rows
+    leaving: Rows
+    due: Rows
+    left: Leavings | None
+    """How the bracket ends them; None where there is none."""
+
+
+def _written(trips: _Trips, enter: Rows, bought: Floats, opens: Floats, share: float) -> _Decided:
+    """Orders and fills of trips; ``enter`` may have one more, whose entry lies beyond the bars."""
+    entered, leaving, due, left = trips
+    rows, count = len(opens), len(entered)
+    asks, is_due = leaving < rows, due < rows
+    sold_rows, sold = due, opens[np.minimum(due, rows - 1)] * (1.0 - share)
+    by_order, is_late, reasons = asks & is_due, None, np.full(count, BY_ORDER, dtype=np.int8)
+    if left is not None:
+        asks &= ~(left.ends & (left.rows <= leaving))
+        # An order to close that comes too late is refused: there is nothing left to close.
+        is_late = asks & is_due & left.ends
+        by_order = asks & is_due & ~left.ends
+        reasons = np.where(left.ends, left.reasons, reasons)
+        sold_rows = np.where(left.ends, left.rows, due)
+        sold = np.where(left.ends, np.where(left.slips, left.prices * (1.0 - share), left.prices), sold)
+    numbers = np.arange(len(enter))
+    numbers[1:] += np.cumsum(asks)[: len(enter) - 1]
+    orders = np.empty(len(enter) + int(asks.sum()), dtype=np.intp)
+    orders[numbers] = enter
+    after = numbers[:count] + 1
+    orders[after[asks]] = leaving[asks]
+    enters = np.zeros(len(orders), dtype=np.bool_)
+    enters[numbers] = True
+    is_open = count > 0 and not (by_order[-1] or (left is not None and left.ends[-1]))
+    filled = 2 * count - is_open
+    waits = len(enter) > count or (count > 0 and bool(asks[-1]) and not is_due[-1])
     return _Decided(
-        Asked(asked, enters),
-        np.array(filled, dtype=np.intp),
-        np.array(prices, dtype=np.float64),
-        np.array(numbers, dtype=np.intp),
-        refused,
-        open_orders,
+        Asked(orders, enters),
+        _in_turn(entered, sold_rows)[:filled],
+        _in_turn(bought, sold)[:filled],
+        _in_turn(after, after + by_order)[:filled],
+        _in_turn(np.full(count, BY_ORDER, dtype=np.int8), reasons)[:filled],
+        after[:0] if is_late is None else after[is_late] + 1,
+        int(waits),
     )
+
+
+def _chain(following: list[int]) -> Rows:
+    """Places of the entries that are taken: the first, and from each on the one that follows it."""
+    taken, at, end = [], 0, len(following)
+    while at < end:
+        taken.append(at)
+        at = following[at]
+    return np.array(taken, dtype=np.intp)
+
+
+def _in_turn(first: NDArray[_T], second: NDArray[_T]) -> NDArray[_T]:
+    """One of the first, one of the second, and so on."""
+    both = np.empty(2 * len(first), dtype=first.dtype)
+    both[::2], both[1::2] = first, second
+    return both
 
 
 def _settle(prices: Floats, config: RunConfig, weight: float, min_notional: float) -> tuple[Floats, Floats] | None:
     """Quantity of each fill and cash after it; None when a purchase is unusually small or large."""
-    fee_bps, cash, least = config.costs.fee_bps, config.cash, max(_LEAST, min_notional)
+    fee_bps, cash = config.costs.fee_bps, config.cash
     buys, sells = prices[::2], prices[1::2].tolist()
-    quantities: list[float] = []
-    after: list[float] = []
     # A position that is still open has no sale: any number does, and what comes of it is cut off.
     sells += [0.0] * (len(buys) - len(sells))
+    quantities: list[float] = []
+    cashes = [cash]
     for price, per_unit, sale in zip(buys.tolist(), (buys * (1.0 + fee_bps / 10_000.0)).tolist(), sells, strict=True):
         budget = weight * cash
         quantity = budget / per_unit
@@ -190,12 +210,18 @@ def _settle(prices: Floats, config: RunConfig, weight: float, min_notional: floa
         while (paid := notional + notional * fee_bps / 10_000.0) > budget:
             quantity = math.nextafter(quantity, 0.0)
             notional = quantity * price
-        if not (least <= notional <= _MOST and _LEAST <= quantity <= _MOST):
-            return None
-        cash -= paid
-        after.append(cash)
-        brought = quantity * sale
-        cash -= brought * fee_bps / 10_000.0 - brought
-        after.append(cash)
         quantities.append(quantity)
-    return np.repeat(np.array(quantities), 2)[: len(prices)], np.array(after[: len(prices)])
+        brought = quantity * sale
+        cash = cash - paid - (brought * fee_bps / 10_000.0 - brought)
+        cashes.append(cash)
+    held, after = np.array(quantities), np.array(cashes)
+    notionals = held * buys
+    if len(held) and not (
+        max(_LEAST, min_notional) <= notionals.min()
+        and notionals.max() <= _MOST
+        and held.min() >= _LEAST
+        and held.max() <= _MOST
+    ):
+        return None
+    paid_for = after[:-1] - (notionals + notionals * fee_bps / 10_000.0)
+    return np.repeat(held, 2)[: len(prices)], _in_turn(paid_for, after[1:])[: len(prices)]

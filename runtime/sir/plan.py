@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         SizingKind,
     )
 
-PLAN_VERSION = "1.0.0"
-COMPILER_VERSION = "1.0.0"
+PLAN_VERSION = "1.1.0"
+COMPILER_VERSION = "1.1.0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,10 @@ class PlannedIndicator:
     source: str
     params: tuple[tuple[str, float], ...]
     """All parameters, sorted by name."""
+    timeframe_s: int | None
+    """The longer bars that it is computed on; None: the market's own."""
     lookback: int
-    """Rows at the start for which it is undefined."""
+    """Rows of the market's bars at the start for which it is undefined, at most."""
     is_boolean: bool
     """Whether its values are 0 and 1 only."""
 

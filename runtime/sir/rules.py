@@ -98,13 +98,29 @@ def fires(groups: RuleGroups, bars: Bars, series: Sequence[Floats], zone: Zone) 
         series: values of the declared series over all bars, each of shape ``(n_bars,)``.
         zone: where minutes are counted.
     """
-    columns = _Columns(bars, series, zone)
     out = np.zeros(len(bars), dtype=np.bool_)
     for group in groups:
-        fired = columns.fires(group[0])
+        held = fired(group[0], bars, series, zone)
         for rule in group[1:]:
-            fired &= columns.fires(rule)
-        out |= fired
+            held &= fired(rule, bars, series, zone)
+        out |= held
+    return out
+
+
+def fired(rule: PlannedRule, bars: Bars, series: Sequence[Floats], zone: Zone) -> Flags:
+    """On which bars one rule holds; the arguments are those of ``fires``."""
+    columns = _Columns(bars, series, zone)
+    left, right = columns.of(rule.left), columns.of(rule.right)
+    out: Flags = _COMPARE[rule.operator](left, right)
+    if np.ndim(out) == 0:
+        out = np.full(len(bars), out)
+    if rule.operator is Operator.UNEQUAL:
+        # The one comparison that NaN makes true.
+        out &= (left == left) & (right == right)  # noqa: PLR0124 - the test for NaN
+    earlier = _BEFORE.get(rule.operator)
+    if earlier is not None and len(out):
+        out[1:] &= earlier(_but_last(left), _but_last(right))
+        out[0] = False
     return out
 
 
@@ -114,19 +130,7 @@ class _Columns:
     def __init__(self, bars: Bars, series: Sequence[Floats], zone: Zone) -> None:
         self._bars, self._series, self._zone = bars, series, zone
 
-    def fires(self, rule: PlannedRule) -> Flags:
-        left, right = self._of(rule.left), self._of(rule.right)
-        out: Flags = np.broadcast_to(_COMPARE[rule.operator](left, right), len(self._bars)).copy()
-        if rule.operator is Operator.UNEQUAL:
-            # The one comparison that NaN makes true.
-            out &= (left == left) & (right == right)  # noqa: PLR0124 - the test for NaN
-        earlier = _BEFORE.get(rule.operator)
-        if earlier is not None and len(out):
-            out[1:] &= earlier(_but_last(left), _but_last(right))
-            out[0] = False
-        return out
-
-    def _of(self, operand: PlannedOperand) -> Floats | float:
+    def of(self, operand: PlannedOperand) -> Floats | float:
         if type(operand) is IndicatorRef:
             return self._series[operand.index]
         if type(operand) is Constant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from runtime.indicators import compute
+from runtime.longer import values as values_of
 from runtime.market.bars import PRICE_COLUMNS
 from runtime.sir.build import calls_of, need_of
 from runtime.sir.rules import fires
@@ -41,7 +41,7 @@ def _screened(plan: ExecutionPlan, symbol: str, bars: Bars) -> Screened:
     if len(bars) < needed:
         return Screened(symbol, None, False, (), needed - len(bars))
     prices = {name: getattr(bars, name) for name in PRICE_COLUMNS}
-    series = [compute(call.name, prices, call.source, dict(call.params)) for call in calls_of(plan)]
+    series = [values_of(call, bars.ts, prices) for call in calls_of(plan)]
     values = tuple((each.id, float(column[-1])) for each, column in zip(plan.indicators, series, strict=True))
     fired = fires(plan.rules.entry, bars, series, Zone(plan.timezone))
     return Screened(symbol, datetime.fromtimestamp(int(bars.ts[-1]), UTC), bool(fired[-1]), values, 0)

@@ -73,6 +73,10 @@ class TripRun:
     asked: Asked
     filled: Filled
     refused_count: int
+    late: NDArray[np.intp] | None
+    """Numbers of the orders to close that were refused, and nothing else was; None where only the kernel can tell the run's words."""
+    reasons: NDArray[np.int8] | None
+    """Codes of ``runtime.sir.leaving.REASONS``, one per fill; None with ``late``."""
     open_orders: int
     """0 or 1: the last order had no bar left to fill on."""
     close: NDArray[np.float64]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from runtime.kernel.report import RunConfig
     from runtime.market.bars import Bars
+    from runtime.sir.known import Known
     from runtime.sir.trip_run import TripOrders
 
     Rows = NDArray[np.intp]
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def round_trips(
-    bars: Bars,
+    known: Known,
     config: RunConfig,
     orders: TripOrders,
     signals: tuple[NDArray[np.bool_], NDArray[np.bool_]],
@@ -43,7 +44,7 @@ def round_trips(
     """Trade the signals: enter while flat, leave while long, each decided at a close and filled at a later open.
 
     Args:
-        bars: what it trades on.
+        known: what it trades on.
         config: cash, costs and delay; the account must be a cash account.
         orders: the requests; the entry is a BUY or TARGET at the market without prices.
         signals: enter and leave, each of shape ``(n_bars,)``.
@@ -52,13 +53,14 @@ def round_trips(
     Raises:
         OrderRefused: the entry's own values are not allowed, so every attempt would be refused as it is asked.
     """
+    bars = known.bars
     ticket = judge(orders.entry, config, bars.instrument)
     if not isinstance(ticket, Ticket):
         raise AssertionError(orders)  # noqa: TRY004 - ours to get right
     enter, leave = (np.flatnonzero(column[first:]) + first for column in signals)
     run = None
     if are_plain(ticket, config, bars):
-        run = plain_trips(bars, config, orders, ticket, (enter, leave))
+        run = plain_trips(known, config, orders, ticket, (enter, leave))
     return _Trader(bars, config, orders, ticket, (enter, leave)).run(first) if run is None else run
 
 
@@ -91,6 +93,8 @@ class _Trader:
             asked=Asked(self._asked, self._enters),
             filled=Filled(*zip(*self._filled, strict=True)) if self._filled else Filled((), (), (), (), (), ()),
             refused_count=self._refused,
+            late=None,
+            reasons=None,
             open_orders=self._open_orders,
             close=self._bars.close,
             cash=self._config.cash,

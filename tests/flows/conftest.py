@@ -24,10 +24,12 @@ from evolution.ledger import TrialLedger
 from evolution.pool import Entered, Pool, admission_bars
 from evolution.pool.runner import open_runner
 from evolution.run import RunFacts
-from evolution.seeds import seed_sources
+from evolution.seeds import document_sources, seed_sources
 from flows.identity import config_hash
 from flows.settings import Settings
 from runtime.market import open_dataset
+from runtime.model import Timeframe
+from runtime.source import Language, StrategySource
 from runtime.store import open_engine
 from runtime.version import ENGINE_VERSION
 
@@ -154,7 +156,27 @@ def _now():
 @pytest.fixture(scope="session")
 def stocked(tmp_path_factory):
     """A home with one entry in its pool: a seed on the set with a planted edge, with the default settings."""
-    home = tmp_path_factory.mktemp("stocked") / "home"
+    return _stocked(tmp_path_factory.mktemp("stocked") / "home", "breakout", dict(seed_sources())["breakout"])
+
+
+@pytest.fixture(scope="session")
+def stocked_document(tmp_path_factory):
+    """The same with a document, which also looks at bars of one week."""
+    source = dict(document_sources(Timeframe(86_400)))["channel_breakout"]
+    tree = json.loads(source.data)
+    weeks = {"id": "weeks", "type": "MIN", "params": {"timeperiod": 3}, "timeframe": "1w", "source": "low"}
+    tree["features"].append(weeks)
+    above = {
+        "left": {"kind": "price", "field": "close"},
+        "operator": ">",
+        "right": {"kind": "indicator", "id": "weeks"},
+    }
+    tree["signals"]["entry"][0]["all"].append(above)
+    document = StrategySource(json.dumps(tree).encode(), Language.SIR)
+    return _stocked(tmp_path_factory.mktemp("stocked-document") / "home", "channel_breakout", document)
+
+
+def _stocked(home, name, source):
     settings = Settings()
     engine = open_engine(home)
     ledger, pool = TrialLedger(engine, now=_now), Pool(engine, now=_now)
@@ -172,8 +194,8 @@ def stocked(tmp_path_factory):
         run_id=ledger.start_run(facts).id,
         generation=0,
         index=0,
-        source=dict(seed_sources())["breakout"],
-        provenance=Provenance(operator="seed/breakout", parents=(), seed=None),
+        source=source,
+        provenance=Provenance(operator=f"seed/{name}", parents=(), seed=None),
     )
     CandidateFiles(home).write(candidate)
     bench = CellBench.build(dataset.train_bars(), dataset.train_cells(), config)

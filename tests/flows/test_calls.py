@@ -6,6 +6,7 @@ import re
 import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sqlalchemy import text
 
 from evolution.ledger import TrialLedger
 from evolution.llm.ledger import spending, stored_calls
+from evolution.operators import canonical_hash
 from evolution.pool import Pool
 from evolution.run import RunStatus
 from evolution.trial import TrialOutcome
@@ -27,6 +29,7 @@ from flows.replay import in_words, strays
 from flows.settings import Settings
 from flows.start import new_order, open_night, replayed_order, stored_order
 from flows.watch import SilentWatch
+from runtime.source import Language
 
 KEY = "canary-key-7f3a91c2d4"
 KEY_NAME = "TRIGATE_TEST_KEY"
@@ -223,6 +226,42 @@ def test_an_answer_that_was_paid_for_before_the_process_died_is_used(tmp_path, s
         assert len(server.seen) == len(
             {(each.subject, each.ordinal) for each in stored_calls(opening.engine(tmp_path), run_id)}
         )
+
+
+def test_a_night_of_documents_is_stopped_resumed_and_replayed_with_no_answer_paid_twice(
+    tmp_path, settings_for, llm_server
+):
+    """A model writes documents beside Python files; outages, faults and refusals of theirs are dealt with the same."""
+    plan = ("edit", "violating", "401", "length", "edit", "500", "prose", "edit", "429-quota", "edit")
+    with llm_server.ScriptedServer(plan) as server:
+        settings = settings_for(server, population=9, profile={"attempts": 1}, models={"scratch_share": 0.2})
+        order = replace(new_order(settings, seed=3, profile="a"), documents=True)
+        stops = 0
+        while True:
+            try:
+                run_id = go_on(settings, tmp_path, order)
+                break
+            except NightOutage:
+                stops += 1
+                order = stored_order(opening.engine(tmp_path), only_run(tmp_path))
+                assert order.documents
+    assert stops >= 2
+    records, trials = stored_calls(opening.engine(tmp_path), run_id), trials_of(tmp_path, run_id)
+    assert len(records) == len(server.seen)
+    answers = Counter((each.subject, each.ordinal) for each in records if each.outcome in ANSWERED)
+    assert set(answers.values()) == {1}
+    written = [trial.candidate for trial in trials.values() if trial.candidate.provenance.model is not None]
+    assert {each.source.language for each in written} == set(Language)
+    documents = [each for each in written if each.source.language is Language.SIR]
+    assert all(trials[each.id].outcome not in {TrialOutcome.FAILED, TrialOutcome.KILLED} for each in documents)
+    assert len({canonical_hash(each.source) for each in documents}) > 1
+    seen = len(server.seen)
+    again = go_on(settings, tmp_path, replayed_order(opening.engine(tmp_path), run_id))
+    assert len(server.seen) == seen
+    repeated = trials_of(tmp_path, again)
+    assert {key: trial.candidate.source.sha256 for key, trial in repeated.items()} == {
+        key: trial.candidate.source.sha256 for key, trial in trials.items()
+    }
 
 
 def test_a_child_that_raises_only_in_the_backtest_is_repaired_once(tmp_path, settings_for, llm_server):

@@ -18,6 +18,9 @@ from flows.story import tell
 from gates import CellJob, open_proof_cage, prove
 from runtime.kernel import RunConfig
 from runtime.market import WARMUP_BARS, open_dataset
+from runtime.sir.build import build
+from runtime.sir.compile import compile_document
+from runtime.sir.vector import run_signals
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +74,26 @@ def test_a_promoted_entry_runs_a_replayed_night_to_the_backtests_fills_and_its_s
     cut = desk.run("paper", "audit", "--file", str(exported), "--json")
     assert (cut.code, "its tail was cut" in cut.document["verdict"]) == (1, True)
     assert desk.run("paper", "list").out.count(run) == 1
+
+
+def test_a_promoted_document_trades_on_paper_what_it_traded_in_its_backtest(trigate, stocked_document):
+    """One path for both: the kernel's session asks the document bar by bar, weeks included, and the backtest reads columns."""
+    shutil.copytree(stocked_document, trigate.home)
+    (trigate.home / "trigate.toml").write_text(LOOSE)
+    promoted = trigate.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady", **KEY)
+    assert promoted.code == 0, promoted.out + promoted.err
+    done = start(trigate)
+    assert (done.code, done.document["status"]) == (0, "finished"), done.out + done.err
+    bars = open_dataset("planted-edge", trigate.home).bars["PLANT-A"]
+    first = int(np.searchsorted(bars.ts, datetime.fromisoformat(f"{FROM}T00:00+00:00").timestamp()))
+    with sqlite3.connect(trigate.home / "trigate.db") as database:
+        stored = database.execute("SELECT ts, side, quantity, price, fee FROM paper_fill ORDER BY number").fetchall()
+        ((data,),) = database.execute("SELECT data FROM source WHERE language = 'sir'").fetchall()
+    cut = bars.between(first - WARMUP_BARS, len(bars))
+    report = run_signals(build(compile_document(data).plan), cut, RunConfig(start=WARMUP_BARS))
+    assert stored == [(int(f.ts.timestamp()), f.side.value, f.quantity, f.price, f.fee) for f in report.fills]
+    assert stored
+    assert trigate.run("paper", "status", done.document["id"], "--json").document["equity"] == report.equity[-1]
 
 
 def test_what_does_not_hold_any_more_is_refused_at_start_and_at_resume(desk):

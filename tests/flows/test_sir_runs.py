@@ -94,12 +94,6 @@ def test_bars_of_another_step_are_refused(trigate, document):
     assert "data load: the document is written for bars of 4h, AAPL has bars of 1d" in ended.out
 
 
-def test_documents_and_models_exclude_each_other_in_a_search(trigate):
-    ended = trigate.run("evolve", "--documents", "--llm", "anybody")
-    assert ended.code == 2
-    assert "--documents and --llm anybody exclude each other" in ended.err
-
-
 @pytest.mark.slow
 def test_documents_compete_with_python_files_in_one_run(trigate):
     ended = trigate.run("evolve", "--documents", "--seed", "5", "--generations", "2", "--population", "12", "--json")

@@ -10,12 +10,13 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sir_worlds import CONFIGS, markets, programs
 
+from runtime.desk import Longer
 from runtime.kernel import AccountKind, RunReport
 from runtime.kernel.backtest import columns_of, first_row
 from runtime.kernel.session import Declaration
 from runtime.sir.rules import fires, holds
 from runtime.sir.trip_run import TripRun
-from runtime.sir.vector import run_event, run_vector, runs_on_trips
+from runtime.sir.vector import run_event, run_signals, run_vector, runs_on_trips
 
 if TYPE_CHECKING:
     from runtime.kernel import RunConfig
@@ -44,6 +45,19 @@ def facts(run: RunReport | TripRun) -> tuple[object, ...]:
 @given(programs(), markets(step=3_600) | markets(), CONFIGS)
 def test_both_adapters_ask_for_and_get_the_same(program: Program, bars: Bars, config: RunConfig) -> None:
     assert facts(run_vector(program, bars, config)) == facts(run_event(program, bars, config))
+
+
+@settings(phases=QUICK, max_examples=60)
+@given(programs(), markets(step=3_600), CONFIGS, st.sampled_from([4, 24]))
+def test_both_adapters_agree_on_series_of_longer_bars(
+    program: Program, bars: Bars, config: RunConfig, rows: int
+) -> None:
+    """And the report from columns is the kernel's own, whichever way it was made."""
+    longer = tuple(call._replace(longer=Longer(rows * 3_600, rows)) for call in program.calls[:1])
+    mixed = replace(program, calls=longer + program.calls[1:])
+    event = run_event(mixed, bars, config)
+    assert facts(run_vector(mixed, bars, config)) == facts(event)
+    assert facts(run_signals(mixed, bars, config)) == facts(event)
 
 
 @settings(phases=QUICK, max_examples=80)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 from sir_worlds import SHARES, markets
 
 from runtime.desk import Action, Request
-from runtime.kernel import Costs, RunConfig
+from runtime.kernel import Costs, RunConfig, RunReport
 from runtime.kernel.tickets import Ticket, judge
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
+from runtime.sir.known import Known
 from runtime.sir.plain_trips import are_plain, plain_trips
 from runtime.sir.plan import Constant, PlannedRule, PriceRef
 from runtime.sir.program import Program
 from runtime.sir.trip_run import TripOrders, TripRun
-from runtime.sir.vector import run_event, run_vector
+from runtime.sir.vector import run_event, run_signals, run_vector
 from runtime.sir.vocabulary import Operator, PriceField
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -80,6 +81,10 @@ def test_trips_on_columns_are_the_kernels_run(bars, config, weight, stop, operat
     assert run.curve.position.tobytes() == report.position.tobytes()
     assert (run.refused_count, run.open_orders) == (report.refused_count, report.open_orders)
     assert run.final_equity == report.equity[-1]
+    whole = run_signals(program, bars, config)
+    for field in fields(RunReport):
+        mine, theirs = getattr(whole, field.name), getattr(report, field.name)
+        assert (mine.tobytes() == theirs.tobytes()) if isinstance(mine, np.ndarray) else mine == theirs, field.name
 
 
 def flat(rows: int = 12, price: float = 10.0) -> Bars:
@@ -100,7 +105,7 @@ def trip(bars: Bars, config: RunConfig, weight: float = 1.0):
     orders = TripOrders(entry=target(weight), leave=LEAVE)
     ticket = judge(orders.entry, config, bars.instrument)
     assert isinstance(ticket, Ticket)
-    return plain_trips(bars, config, orders, ticket, (np.array([1, 6]), np.array([3, 8])))
+    return plain_trips(Known(bars), config, orders, ticket, (np.array([1, 6]), np.array([3, 8])))
 
 
 def test_each_exit_follows_its_entry_and_fills_at_the_next_open() -> None:

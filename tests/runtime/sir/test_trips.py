@@ -16,6 +16,7 @@ from runtime.kernel import AccountKind, RunConfig, run_strategy
 from runtime.kernel.tickets import OrderRefused
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
+from runtime.sir.known import Known
 from runtime.sir.trip_run import TripOrders, TripRun
 from runtime.sir.trips import round_trips
 from runtime.strategy import Strategy
@@ -94,7 +95,9 @@ def test_a_run_over_round_trips_is_the_kernels_run(
     config = replace(config, account=AccountKind.CASH)
     rng = np.random.default_rng(seed)
     enter, leave = rng.random(len(bars)) < density, rng.random(len(bars)) < density
-    assert_equal(round_trips(bars, config, wanted, (enter, leave), 0), in_kernel(bars, config, wanted, enter, leave))
+    assert_equal(
+        round_trips(Known(bars), config, wanted, (enter, leave), 0), in_kernel(bars, config, wanted, enter, leave)
+    )
 
 
 def test_a_long_hold_is_looked_through_in_growing_blocks() -> None:
@@ -116,7 +119,7 @@ def test_a_long_hold_is_looked_through_in_growing_blocks() -> None:
     enter[5] = True
     for bracket in ({"stop_loss": 0.1}, {"trail": 0.15}):
         wanted = TripOrders(entry=Request(0, Action.BUY, None, 10.0, **bracket), leave=Request(0, Action.CLOSE))
-        run = round_trips(bars, RunConfig(), wanted, (enter, leave), 0)
+        run = round_trips(Known(bars), RunConfig(), wanted, (enter, leave), 0)
         assert [(fill.row, fill.price) for fill in run.fills] == [
             (6, 100.0),
             (2_777, 90.0 if "stop_loss" in bracket else 85.0),
@@ -128,7 +131,7 @@ def test_values_that_no_account_takes_are_refused_before_the_run() -> None:
     bars = flat_bars(3)
     wanted = TripOrders(entry=Request(0, Action.TARGET, None, 1.5), leave=Request(0, Action.CLOSE))
     with pytest.raises(OrderRefused, match=r"weight = 1\.5"):
-        round_trips(bars, RunConfig(), wanted, (np.ones(3, bool), np.zeros(3, bool)), 0)
+        round_trips(Known(bars), RunConfig(), wanted, (np.ones(3, bool), np.zeros(3, bool)), 0)
 
 
 def flat_bars(rows: int) -> Bars:
@@ -148,5 +151,5 @@ def flat_bars(rows: int) -> Bars:
 def test_no_bars_make_no_run() -> None:
     empty = flat_bars(0)
     wanted = TripOrders(entry=Request(0, Action.BUY, None, 1.0), leave=Request(0, Action.CLOSE))
-    run = round_trips(empty, RunConfig(), wanted, (np.zeros(0, bool), np.zeros(0, bool)), 0)
+    run = round_trips(Known(empty), RunConfig(), wanted, (np.zeros(0, bool), np.zeros(0, bool)), 0)
     assert (run.order_log, run.fills, run.final_equity) == ((), [], 100_000.0)
