@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import httpx
+
 from evolution.bench import CellBench
 from evolution.bench_parcel import pack
 from evolution.candidate_files import CandidateFiles
@@ -21,7 +23,7 @@ from evolution.run import RunFacts, RunStatus
 from evolution.search import Search, SearchPlan
 from evolution.seeds import document_sources, seed_sources
 from evolution.workboard import Parcel, Workboard
-from flows import leading, opening
+from flows import leading, opening, ties
 from flows.calls import open_clients, open_team
 from flows.clock import now
 from flows.identity import code_digest, config_hash
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from evolution.run import RunRecord
     from evolution.trial import Trial
     from flows.settings import Settings
+    from flows.ties import Tie
     from flows.watch import Watch
     from runtime.market import DataSet
 
@@ -121,7 +124,9 @@ def _planned(facts: RunFacts) -> dict[str, Any]:
 
 
 @contextmanager
-def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> Iterator[Night]:
+def open_night(
+    settings: Settings, home: Path, watch: Watch, order: Order, *, tie: Tie | None = None
+) -> Iterator[Night]:
     """A run that is ready for its next generation. How it ends is written down, whatever ends it.
 
     Args:
@@ -129,6 +134,7 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         home: Holds the store, the data sets and the candidate files.
         watch: Told what happens.
         order: What to run.
+        tie: The flow run of a deployment that this is; None at a terminal.
 
     Raises:
         UsageProblem: unknown data set or profile, a missing key, or a run that cannot go on as it began.
@@ -149,10 +155,13 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         order = replace(order, warm=tuple(_place(trial) for trial in heritage))
         documents = document_sources(next(iter(bars.values())).timeframe) if order.documents else ()
         starters = (*seed_sources(), *documents, *((_place(trial), trial.candidate.source) for trial in heritage))
-        record = _begin(ledger, order, _facts(settings, order, dataset))
+        record = _begin(ledger, order, _facts(settings, order, dataset), tie)
         engine = stack.enter_context(leading.led(engine, home, record.id))
         ledger = TrialLedger(engine, now=now)
         record = ledger.reopen_run(record.id)
+        parts = ties.opening_parts(record.story, tie)
+        if parts:
+            record = ledger.tell(record.id, **parts)
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
@@ -198,7 +207,8 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
 def _ending(night: Night) -> Iterator[None]:
     try:
         yield
-    except StoreError:  # nothing can be written down; nobody leads the run any more, and that shows
+    except (StoreError, httpx.TransportError):
+        # The database or Prefect's server stayed away: no fault of the run. Nobody leads it any more, and that shows.
         raise
     except NightOutage:
         _finish(night, RunStatus.INTERRUPTED)
@@ -269,11 +279,12 @@ def _place(trial: Trial) -> str:
     return f"{trial.candidate.run_id}/{trial.candidate.id}"
 
 
-def _begin(ledger: TrialLedger, order: Order, facts: RunFacts) -> RunRecord:
+def _begin(ledger: TrialLedger, order: Order, facts: RunFacts, tie: Tie | None) -> RunRecord:
     if order.replay is not None:
         _require_same(ledger.run(order.replay), facts)
     if order.resume is None:
-        return ledger.start_run(facts)
+        # From the first moment on: whoever is killed between here and the lock leaves a run that can be found.
+        return ledger.start_run(facts, story=ties.opening_parts({}, tie))
     record = ledger.run(order.resume)
     _require_same(record, facts)
     return record
