@@ -85,9 +85,7 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
         generations: dict[str, str] = {}
         while opened.search.end is None and opened.stop_reason() is None:
             # One runner per generation; workers differ from machine to machine, results do not.
-            runner: Any = ThreadPoolTaskRunner(
-                max_workers=opened.settings.worker_count()
-            )  # its generic is not spelled out upstream
+            runner: Any = ThreadPoolTaskRunner(max_workers=opened.at_once())  # its generic is not spelled out upstream
             number = opened.search.generation
             # What a flow answers with is the data of the state that it returns.
             answer = generation.with_options(task_runner=runner)(opened.run_id, number)

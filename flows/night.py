@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline, plant, relatives_of
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from evolution.run import RunFacts
     from evolution.search import Proposal, Search
     from evolution.workboard import Workboard
+    from flows.cluster import Cluster
     from flows.settings import Settings
     from flows.watch import Watch
     from gates import Verdict
@@ -129,6 +131,8 @@ class Night:
     """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
     board: Workboard | None = None
     """Where other processes can take candidates to try; None keeps them all here."""
+    cluster: Cluster | None = None
+    """Who tries those that no model wrote; None for this process."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
     _is_stopping: threading.Event = field(default_factory=threading.Event)
@@ -273,7 +277,18 @@ class Night:
         recalled = self._recalled(made, cascade)
         if recalled is not None:
             return self._keep(recalled)
-        return self._keep(run_trial(made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade))
+        here = partial(run_trial, made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade)
+        if self.cluster is None or not isinstance(planned, Candidate):
+            return self._keep(here())
+        found = self.cluster.attempt(made, cascade, here, self._is_stopping)
+        if found is None:
+            raise NightOutage(f"candidate {candidate_id} is on the Dask cluster, and the run was stopped")
+        return self._keep(replace(found, candidate=made))
+
+    def at_once(self) -> int:
+        """Candidates that are tried at the same time. Models are asked from here, and so are their children tried."""
+        here = self.settings.worker_count()
+        return here if self.cluster is None or self.models is not None else max(here, self.cluster.width())
 
     def _recalled(self, made: Candidate, cascade: Cascade) -> Trial | None:
         """What an earlier night found out about the same strategy; None when nobody knows."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
+from flows.cluster import DaskSection
 from flows.feeds import FeedSection
 from flows.hooks import PlanHooks
 from flows.problems import EnvironmentProblem, UsageProblem
@@ -139,6 +140,8 @@ class Settings(_Section):
     paper: PaperSection = PaperSection()
     feeds: dict[str, FeedSection] = Field(default_factory=dict)
     """Where bars can be fetched from, by name: ``[feeds.NAME]``."""
+    dask: DaskSection | None = None
+    """A cluster that tries candidates, ``[dask]``; None tries them in threads of this process."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)
     """Endpoints by profile name: ``[llm.NAME]``."""
 

@@ -26,7 +26,8 @@ from evolution.workboard import Parcel, Workboard
 from flows import leading, opening, ties
 from flows.calls import open_clients, open_team
 from flows.clock import now
-from flows.identity import code_digest, config_hash
+from flows.cluster import joined
+from flows.identity import code_digest, config_hash, identity
 from flows.night import NIGHTS, Night, NightOutage, Order
 from flows.problems import UsageProblem
 from runtime.store import StoreError, impatient
@@ -192,6 +193,18 @@ def open_night(
         if night.board is not None:
             parcel = pack(bars, dataset.train_cells(), settings.run_config())
             night.board.publish(record.id, Parcel(code=code_digest(), bench=parcel))
+            if settings.dask is not None:
+                watch.now("bringing the run to the Dask cluster")
+                night.cluster = stack.enter_context(
+                    joined(
+                        settings.dask,
+                        record.id,
+                        identity(settings),
+                        parcel,
+                        watch,
+                        at_once_here=settings.worker_count(),
+                    )
+                )
         night.recall(ledger.trials(record.id))
         NIGHTS[record.id] = night
         stack.callback(NIGHTS.pop, record.id)

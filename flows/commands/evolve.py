@@ -231,9 +231,13 @@ def _introduce(watch: ConsoleWatch, night: Night) -> None:
     )
     watch.say(
         f"{order.generations} generations of {order.population}; children by {children}; "
-        f"{settings.cage} cage, {settings.worker_count()} at a time"
+        f"{settings.cage} cage, {night.at_once()} at a time{_where(settings)}"
     )
     watch.expect(generations=order.generations, candidates=order.generations * order.population, done=len(night.trials))
+
+
+def _where(settings: Settings) -> str:
+    return "" if settings.dask is None else f" on the Dask cluster at {settings.dask.scheduler}"
 
 
 def _print(summary: RunSummary, *, json: bool) -> None:
