@@ -46,12 +46,22 @@ class CageEvaluator:
     cage: Cage
     bench: CellBench | NoiseBench
     limits: CageLimits = field(default_factory=CageLimits)
+    is_known: bool = False
+    """Its sources have been admitted by another evaluator, so the gates' dry run is left out."""
 
     def evaluate(
         self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
     ) -> Evaluation:
         """Gates one to three, then the cells in one caged child."""
-        return evaluate(source, self.cage, self.bench.jobs, self.bench.config, self.limits, goes_on=goes_on)
+        return evaluate(
+            source,
+            self.cage,
+            self.bench.jobs,
+            self.bench.config,
+            self.limits,
+            goes_on=goes_on,
+            is_known=self.is_known,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +75,7 @@ class Foresight:
     @classmethod
     def in_cage(cls, cage: Cage, noise: NoiseBench, limits: CageLimits) -> Foresight:
         """In a gate cage that was opened with ``noise.bars`` and nothing else."""
-        return cls(noise=noise, evaluator=CageEvaluator(cage=cage, bench=noise, limits=limits))
+        return cls(noise=noise, evaluator=CageEvaluator(cage=cage, bench=noise, limits=limits, is_known=True))
 
     def suspicion(self, source: StrategySource, reports: Sequence[RunReport]) -> Suspicion | None:
         """Whether the orders in ``reports``, one per cell of the bench, depend on bars that came after them."""

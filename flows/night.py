@@ -14,12 +14,12 @@ from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.candidate import Candidate
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, run_trial
+from evolution.finalists import best_score, finalists
 from evolution.heritage import compare
 from evolution.ledger import LedgerError
 from evolution.llm.breeder import Outage
 from evolution.llm.fallback import FALLBACK
 from evolution.memory import recalled
-from evolution.niches import are_alike
 from evolution.operators import canonical_hash
 from evolution.rehearsal import Rehearsal
 from evolution.report import run_summary
@@ -349,29 +349,11 @@ class Night:
 
     def best_score(self) -> float | None:
         """Highest seed score of a feasible trial so far."""
-        scores = [
-            trial.scorecard.score
-            for trial in self.trials.values()
-            if trial.outcome is TrialOutcome.SCORED and trial.scorecard and trial.scorecard.score is not None
-        ]
-        return max(scores, default=None)
+        return best_score(self.trials.values())
 
     def finalists(self) -> tuple[Trial, ...]:
-        """Who may read validation: the best of those that beat buy and hold, one per niche, at most as many as set.
-
-        Near-copies would spend several reads, and several places of the pool, on one idea.
-        """
-        chosen: list[Trial] = []
-        ranked = sorted(self.trials.values(), key=lambda trial: (-_score(trial), trial.candidate.id))
-        for trial in ranked:
-            card = trial.scorecard
-            if len(chosen) == self.settings.search.admissions:
-                break
-            if trial.outcome is not TrialOutcome.SCORED or card is None or not card.beats_buy_and_hold:
-                continue
-            if not any(are_alike(trial.rhythm, other.rhythm) for other in chosen):
-                chosen.append(trial)
-        return tuple(chosen)
+        """Who may read validation, at most as many as set (``evolution.finalists``)."""
+        return finalists(self.trials.values(), self.settings.search.admissions)
 
     def summary(self) -> RunSummary:
         """What a report of the run says."""
@@ -480,8 +462,3 @@ def _is_offline(trial: Trial, generation: int) -> bool:
     operator = trial.candidate.provenance.operator
     is_here = trial.candidate.generation == generation and trial.outcome is not TrialOutcome.BARREN
     return is_here and not operator.startswith("llm/") and not operator.endswith(FALLBACK)
-
-
-def _score(trial: Trial) -> float:
-    card = trial.scorecard
-    return card.score if card is not None and card.score is not None else float("-inf")

@@ -6,7 +6,6 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import walk
 from evolution.operators.atoms import draw_atom
 from evolution.operators.conditions import (
     CROSSINGS,
@@ -19,6 +18,7 @@ from evolution.operators.conditions import (
     is_guard,
 )
 from evolution.operators.printing import print_tree
+from gates.walks import walk
 
 if TYPE_CHECKING:
     import random
