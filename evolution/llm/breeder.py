@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evolution.llm.outcomes import Outcome
     from evolution.llm.profile import LlmProfile
     from evolution.llm.prompt import Prompt, Prompts, Task
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
     from gates.findings import Finding, Verdict
     from runtime.source import StrategySource
