@@ -29,7 +29,8 @@ from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, run_trial
 from evolution.operators import canonical_hash
-from evolution.search import Search, SearchPlan
+from evolution.plan import SearchPlan
+from evolution.search import Search
 from evolution.seeds import seed_sources
 from evolution.selection import hypervolume
 from evolution.trial import TrialOutcome
@@ -41,7 +42,7 @@ from runtime.market.split import make_split, train_cells, validation_cells
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
     from fitness.card import Scorecard
     from runtime.market import Bars

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evolution.search import as_entrant
 from evolution.selection import hypervolume, pareto_front, select
+from evolution.standings import as_entrant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -43,12 +43,12 @@ NICHE_PLACES = 2
 class Boxes:
     """Sizes below which two objectives count as equal (epsilon domination, Laumanns et al. 2002).
 
-    A guard against a front full of noise: about half a standard error of five years of daily returns.
+    A guard against a front full of noise; ``evolution.noise`` measures how large they have to be.
     """
 
-    sharpe: float = 0.2
-    calmar: float = 0.2
-    turnover: float = 0.1
+    sharpe: float
+    calmar: float
+    turnover: float
     """On the scale of ``log(1 + turnover)``."""
 
     def __post_init__(self) -> None:

@@ -14,11 +14,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evolution.afterwards import ArmReport, validate_arm
+from evolution.plan import SearchPlan
 from evolution.pool import admission_bars
 from evolution.pool.readings import ValidationReads
 from evolution.pool.shelf import binding_of
 from evolution.run import RunStatus
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from flows import opening
 from flows.night import Night
 from flows.watch import SilentWatch

@@ -22,9 +22,9 @@ from flows.problems import Problem
 from flows.settings import home_folder, load_settings
 
 if TYPE_CHECKING:
+    from evolution.bench import CellBench
     from evolution.candidate import Candidate
     from evolution.cascade import Cascade
-    from evolution.evaluate import CellBench
     from evolution.trial import Trial
     from flows.identity import Identity
 

@@ -27,7 +27,7 @@ from evolution.resume import summary_of, take_up
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
 from evolution.trial import Trial, TrialOutcome
-from flows.settings import ARCHIVE_RATE, TUNE_RATE
+from flows.settings import ARCHIVE_RATE, BOX_WIDTH, TUNE_RATE
 from gates import check
 from runtime.store import FencedError, StoreError
 
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
     from evolution.llm.team import Team
     from evolution.pool import Pool
+    from evolution.proposal import Proposal
     from evolution.report import RunSummary
     from evolution.run import RunFacts
-    from evolution.search import Proposal, Search
+    from evolution.search import Search
     from evolution.workboard import Workboard
     from flows.cluster import Cluster
     from flows.settings import Settings
@@ -76,6 +77,7 @@ class Order:
     islands: int = 1
     archive_rate: float = ARCHIVE_RATE
     tune_rate: float = TUNE_RATE
+    box_width: float = BOX_WIDTH
     patience: int | None = None
     """Generations without a larger hypervolume after which the search ends; None never ends it."""
     candidates: int | None = None

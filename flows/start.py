@@ -17,10 +17,11 @@ from evolution.evaluate import Foresight
 from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
+from evolution.plan import SearchPlan
 from evolution.pool import Pool
 from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from evolution.seeds import document_sources, seed_sources
 from evolution.workboard import Parcel, Workboard
 from flows import leading, opening, ties
@@ -65,6 +66,7 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         islands=settings.search.islands,
         archive_rate=settings.search.archive_rate,
         tune_rate=settings.search.tune_rate,
+        box_width=settings.search.box_width,
         patience=settings.search.patience,
         candidates=settings.search.candidates,
         cpu_s=settings.search.cpu_s,
@@ -121,7 +123,13 @@ def _refuse_control(record: RunRecord) -> None:
 
 def _planned(facts: RunFacts) -> dict[str, Any]:
     """Of the rates only those above 0 are stored; a run of an earlier version had none of them."""
-    return {"archive_rate": 0.0, "tune_rate": 0.0, **facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
+    return {
+        "archive_rate": 0.0,
+        "tune_rate": 0.0,
+        "box_width": 0.0,
+        **facts.plan,
+        "warm": tuple(facts.plan.get("warm", ())),
+    }
 
 
 @contextmanager
@@ -267,6 +275,7 @@ def _extras(order: Order) -> dict[str, Any]:
         "islands": order.islands if order.islands > 1 else None,
         "archive_rate": order.archive_rate,
         "tune_rate": order.tune_rate,
+        "box_width": order.box_width,
         "patience": order.patience,
         "candidates": order.candidates,
         "cpu_s": order.cpu_s,
@@ -327,6 +336,7 @@ def _plan(order: Order) -> SearchPlan:
         islands=order.islands,
         archive_rate=order.archive_rate,
         tune_rate=order.tune_rate,
+        box_width=order.box_width,
         patience=order.patience,
         is_control=order.control_of is not None,
     )

@@ -156,7 +156,7 @@ def test_a_control_arm_with_a_model_is_refused_with_its_reason():
         evolve(control=True, llm="local")
 
 
-def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_path):
+def test_a_run_of_a_version_without_archive_tuning_and_boxes_goes_on_without_them(tmp_path):
     engine = open_engine(tmp_path)
     plan = {"generations": 2, "population": 7, "crossover_rate": 0.3, "llm_share": 0.0}
     facts = RunFacts(
@@ -164,9 +164,10 @@ def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_
     )
     run = TrialLedger(engine, now=lambda: datetime(2026, 11, 30, tzinfo=UTC)).start_run(facts)
     order = stored_order(engine, run.id)
-    assert (order.archive_rate, order.tune_rate) == (0.0, 0.0)
+    assert (order.archive_rate, order.tune_rate, order.box_width) == (0.0, 0.0, 0.0)
     assert ORDER.archive_rate > 0
     assert ORDER.tune_rate > 0
+    assert ORDER.box_width > 0
 
 
 @pytest.mark.slow

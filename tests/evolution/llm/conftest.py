@@ -16,7 +16,7 @@ from evolution.llm.book import CallRecord
 from evolution.llm.contract import standard_prompts
 from evolution.llm.exchange import Reply
 from evolution.llm.retry import Timing
-from evolution.search import Proposal, ProposalKind
+from evolution.proposal import Proposal, ProposalKind
 from evolution.seeds import seed_sources
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
