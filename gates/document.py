@@ -18,6 +18,7 @@ from runtime.model import Timeframe
 from runtime.sir.build import build
 from runtime.sir.compile import Compiled, compile_once
 from runtime.sir.known import Known
+from runtime.sir.problems import Category, Problem
 from runtime.sir.vector import run_event, run_signals
 from runtime.sir.vocabulary import Direction, Mode
 
@@ -114,14 +115,7 @@ def _compiled(source: StrategySource) -> _Compiled | tuple[Finding, ...]:
     """The compiler as a gate; its problems become findings, with their places in their words."""
     compiled = compile_once(source.data)
     if not isinstance(compiled, Compiled):
-        return tuple(
-            finding(
-                "document",
-                f"{each.category.value} {each.rule} at {each.where or '/'}: {each.what}: {each.why}",
-                hint=f"ask: {each.ask}",
-            )
-            for each in compiled.problems
-        )
+        return tuple(_as_finding("document", each) for each in compiled.problems)
     plan = compiled.plan
     trades = plan.intent is not Mode.SCREEN and not plan.legs
     return _Compiled(plan, build(plan) if trades else None)
@@ -129,20 +123,31 @@ def _compiled(source: StrategySource) -> _Compiled | tuple[Finding, ...]:
 
 def _misfits(found: _Compiled, runs: Sequence[DocumentRun]) -> tuple[Finding, ...]:
     """Why a document cannot run on these bars. The run's data decide, never the document."""
-    reason = _misfit(found, runs) if runs else None
-    return () if reason is None else (finding("document-misfit", reason),)
+    problem = _misfit(found, runs) if runs else None
+    return () if problem is None else (_as_finding("document-misfit", problem),)
 
 
-def _misfit(found: _Compiled, runs: Sequence[DocumentRun]) -> str | None:
+def _misfit(found: _Compiled, runs: Sequence[DocumentRun]) -> Problem | None:
     plan, bars, account = found.plan, runs[0].bars, runs[0].config.account
     if found.program is None:
         kind = "its legs are priced by a model" if plan.legs else "a screener trades nothing"
-        return f"it cannot be run on bars alone: {kind}"
+        return _not_here("/legs" if plan.legs else "/execution/mode", "it cannot be run on bars alone", kind)
     if plan.date_range is not None or plan.universe:
-        what = "dates" if plan.date_range is not None else "universe"
-        return f"it states its own {what}, and here the run's data decide"
+        where, what = ("/date_range", "dates") if plan.date_range is not None else ("/universe", "universe")
+        return _not_here(where, f"it states its own {what}", "here the run's data decide")
     if plan.timeframe_s != bars.timeframe.seconds:
-        return f"it is written for bars of {Timeframe(plan.timeframe_s)}, and these are bars of {bars.timeframe}"
+        written = f"it is written for bars of {Timeframe(plan.timeframe_s)}, and these are bars of {bars.timeframe}"
+        return _not_here("/market/timeframe", written, "rules mean what they say on one step only", Category.DATA_LOAD)
     if plan.execution is not None and plan.execution.direction is Direction.SHORT and account is AccountKind.CASH:
-        return "it goes short, and a cash account cannot"
+        return _not_here("/execution/direction", "it goes short", "a cash account cannot")
     return None
+
+
+def _not_here(where: str, what: str, why: str, category: Category = Category.EXECUTION) -> Problem:
+    ask = "leave it out, or write it for these bars and this account"
+    return Problem(category=category, rule="not-here", where=where, what=what, why=why, ask=ask)
+
+
+def _as_finding(rule: str, problem: Problem) -> Finding:
+    said = f"{problem.category.value} {problem.rule} at {problem.where or '/'}: {problem.what}: {problem.why}"
+    return finding(rule, said, hint=f"ask: {problem.ask}")

@@ -245,8 +245,9 @@ def documents_in(messages: list[dict[str, str]]) -> list[str]:
     from evolution.seeds import document_sources
     from runtime.model import Timeframe
 
-    market = json.loads(re.search(r"Its `market` is (\{.*?\})", question)[1])
-    return [document_sources(Timeframe.parse(market["timeframe"]))[0][1].text]
+    named = re.search(r"Its `market` is (\{.*?\})", question)  # a person's wish names none
+    timeframe = json.loads(named[1])["timeframe"] if named else "1d"
+    return [document_sources(Timeframe.parse(timeframe))[0][1].text]
 
 
 def _document(messages: list[dict[str, str]], seed: int) -> tuple[str, str]:

@@ -150,7 +150,11 @@ def write(
 
     _check_wish(wish, out)
     with _open_model(llm, config) as client:
-        written = write_document(wish, client)
+        try:
+            written = write_document(wish, client)
+        except KeyboardInterrupt:
+            typer.echo("stopped; nothing was written", err=True)
+            raise
     if isinstance(written, NotWritten):
         _say_failure(written.reason, as_json=json)
         return 1

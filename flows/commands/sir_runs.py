@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from runtime.market import Bars
     from runtime.sir.compile import Compiled
     from runtime.sir.plan import ExecutionPlan
+    from runtime.sir.problems import Problem
     from runtime.sir.screen import Screened
 
 
@@ -117,26 +118,39 @@ def _universe(plan: ExecutionPlan, name: str, home: Path) -> Mapping[str, Bars]:
     return {each: known.bars[each] for each in wanted}
 
 
-def _misfit(plan: ExecutionPlan, bars: Bars) -> str | None:
+def _misfit(plan: ExecutionPlan, bars: Bars) -> Problem | None:
     from runtime.model import Timeframe
     from runtime.sir.build import stretch
 
     if plan.timeframe_s != bars.timeframe.seconds:
-        return (
-            f"data load: the document is written for bars of {Timeframe(plan.timeframe_s)}, {bars.instrument.symbol} has bars of "
-            f"{bars.timeframe}; name other bars with --data, or ask for a document for these"
+        return _no_bars(
+            "/market/timeframe",
+            f"the document is written for bars of {Timeframe(plan.timeframe_s)}",
+            f"{bars.instrument.symbol} has bars of {bars.timeframe}",
+            "for other bars with --data, or for a document for these",
         )
     cut = stretch(bars, plan.date_range, plan.timezone)
     if plan.date_range is not None and cut.start >= len(cut.bars):
-        return (
-            f"data load: there are no bars from {plan.date_range.start} to {plan.date_range.end}; the search's part of the data "
-            f"may end before that, see trigate data show"
+        return _no_bars(
+            "/date_range",
+            f"there are no bars from {plan.date_range.start} to {plan.date_range.end}",
+            "the search's part of the data may end before that",
+            "for other days; trigate data show tells which there are",
         )
     return None
 
 
-def _refuse(file: str, reason: str, *, json: bool) -> int:
-    print_json({"end": "refused", "reason": reason}) if json else print(f"{plain(file)}: {plain(reason)}")
+def _no_bars(where: str, what: str, why: str, ask: str) -> Problem:
+    from runtime.sir.problems import Category, Problem
+
+    return Problem(category=Category.DATA_LOAD, rule="no-such-bars", where=where, what=what, why=why, ask=ask)
+
+
+def _refuse(file: str, problem: Problem, *, json: bool) -> int:
+    if json:
+        print_json({"end": "refused", "reason": problem.line, "findings": [problem.as_document()]})
+    else:
+        print(f"{plain(file)}: {plain(problem.line)}")
     return 1
 
 

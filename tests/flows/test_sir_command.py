@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,48 @@ def test_a_confirmation_is_kept_for_the_very_document(trigate, tmp_path):
 
 def test_the_schema_is_one_json_document(trigate):
     assert trigate.run("sir", "schema").document == trigate.run("sir", "schema", "--json").document
+
+
+@pytest.fixture
+def model(trigate, llm_server):
+    """A scripted model that is set up: ``server = model("hang")``."""
+    opened = []
+
+    def start(*plan):
+        opened.append(llm_server.ScriptedServer(plan))
+        trigate.home.mkdir()
+        profile = f'[llm.a]\nbase_url = "{opened[-1].base_url}"\nmodel = "scripted"\n'
+        (trigate.home / "trigate.toml").write_text(profile)
+        return opened[-1]
+
+    yield start
+    for server in opened:
+        server.close()
+
+
+def test_a_wish_becomes_a_file_that_compiles_and_is_read_out(trigate, model, tmp_path):
+    server = model("violating")
+    out = tmp_path / "plan.json"
+    ended = trigate.run("sir", "write", "buy setbacks", "--out", out)
+    assert ended.code == 0, ended.err
+    assert "It goes in when" in ended.out
+    assert trigate.run("sir", "check", out).code == 0
+    # What the compiler refused went back, once.
+    assert len(server.seen) == 2
+    assert "unknown-indicator" in server.seen[1].text
+
+
+def test_control_c_while_a_model_writes_leaves_nothing_behind(trigate, model, tmp_path):
+    server = model("hang")
+    process = trigate.start("sir", "write", "buy setbacks", "--out", tmp_path / "plan.json")
+    deadline = time.monotonic() + 300
+    while not server.seen and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "stopped; nothing was written"
+    assert not (tmp_path / "plan.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,8 @@ def test_bars_of_another_step_are_refused(trigate, document):
         "sir", "backtest", document("rsi_daily", market={"name": "us", "timeframe": "4h"}, features=features)
     )
     assert ended.code == 1
-    assert "data load: the document is written for bars of 4h, AAPL has bars of 1d" in ended.out
+    said = "data load no-such-bars at /market/timeframe: the document is written for bars of 4h: AAPL has bars of 1d; ask: "
+    assert said in ended.out
 
 
 @pytest.mark.slow
