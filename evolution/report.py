@@ -16,7 +16,7 @@ from evolution.llm.spending import Spending, spending_lines
 from evolution.niches import are_alike
 from evolution.pool.checks import CHECKS
 from evolution.run import RunStatus
-from evolution.story import MemoryCount, OperatorCount, lineage_of, memory_of, operators_of
+from evolution.story import MemoryCount, OperatorCount, going_on_lines, lineage_of, memory_of, operators_of
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
@@ -248,6 +248,7 @@ def _facts(summary: RunSummary) -> list[str]:
     return [
         verdict(summary),
         f"{standing(summary)}; from {record.created:%Y-%m-%d %H:%M} UTC{end}",
+        *going_on_lines(record.story),
         *_way_on(summary),
         f"data {facts.dataset} ({facts.dataset_sha256[:12]}), seed {facts.seed}, {model}, engine {facts.engine_version}",
         *([facts.note] if facts.note else []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import secrets
 from contextlib import ExitStack, contextmanager, suppress
@@ -228,8 +229,9 @@ def open_night(
 def _ending(night: Night) -> Iterator[None]:
     try:
         yield
-    except (StoreError, httpx.TransportError):
-        # The database or Prefect's server stayed away: no fault of the run. Nobody leads it any more, and that shows.
+    except (StoreError, httpx.TransportError, asyncio.CancelledError):
+        # The database or Prefect's server stayed away, or the server took back the deployment's place (a person's wish to cancel comes
+        # as a signal). No fault of the run, and nobody's wish: nobody leads it any more, that shows, and it may go on by itself.
         raise
     except NightOutage:
         _finish(night, RunStatus.INTERRUPTED)

@@ -21,10 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows import prefect_database
 from flows.api import Api
 from flows.automations import add_automations
 from flows.caretaker import Caretaker
 from flows.commands.signing import PASSPHRASE
+from flows.problems import Problem
 from flows.processes import flow_processes
 from flows.server import (
     START_TIMEOUT_S,
@@ -49,6 +51,14 @@ _POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"
 # Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
 _PAUSE_BEFORE_RESTART_S = 5.0
 _ATTEMPTS = 5
+# What the server forgets by itself: flow runs that ended 90 days ago with their tasks, logs and artifacts, and events after a week. The file
+# keeps its size and is filled anew; trigate runs prune shortens it sooner.
+_SERVER = {
+    # In memory, as by default, a server that is started anew would not know whose place in a deployment is whose, and end the night.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * 86_400),
+}
 # How often a flow's client asks a server that does not answer, each time after twice as long: eight and a half minutes in all.
 _CLIENT_RETRIES = "8"
 _TURN_S = 0.5
@@ -167,6 +177,8 @@ class _Watch:
             "PREFECT_SERVER_API_AUTH_STRING": auth_string(self._home),
             # The server's own services speak to its API, too.
             "PREFECT_API_AUTH_STRING": auth_string(self._home),
+            **_SERVER,
+            **self._database_environment(),
         }
         self._server = launch_server(self._station.port, self._folder / "server.log", extra)
         self._tell(server_pid=self._server.pid)
@@ -179,6 +191,14 @@ class _Watch:
             if time.monotonic() - began > START_TIMEOUT_S:
                 raise _FailureError(f"Prefect's server did not answer within {START_TIMEOUT_S:.0f} s; see server.log")
             time.sleep(0.1)
+
+    def _database_environment(self) -> dict[str, str]:
+        """Where the server keeps its history, when that is not in the home folder."""
+        try:
+            database = prefect_database.named()
+        except Problem as problem:
+            raise _FailureError(str(problem)) from None
+        return {} if database is None else database.server_environment()
 
     def _prefect(self, *words: str) -> None:
         """One of Prefect's own commands, against our server, from the checkout."""
@@ -210,8 +230,9 @@ class _Watch:
             | client_environment(self._home, self._station.api_url)
             | {"TRIGATE_HOME": str(self._home), "PREFECT_CLIENT_MAX_RETRIES": _CLIENT_RETRIES}
         )
-        # What opens a person's key is no business of a process that runs flows.
-        environment.pop(PASSPHRASE, None)
+        # What opens a person's key, or the server's database, is no business of a process that runs flows.
+        for name in (PASSPHRASE, prefect_database.VARIABLE):
+            environment.pop(name, None)
         words = ("worker", "start", "--pool", POOL, "--name", _worker_name())
         with (self._folder / "worker.log").open("ab") as log:
             self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
@@ -301,6 +322,7 @@ def start(home: Path, port: int) -> subprocess.Popen[bytes]:
 def main(arguments: Sequence[str]) -> int:
     """``python -m flows.station HOME PORT``."""
     home, port = arguments
+    os.umask(0o077)  # logs and databases of what is started here are for their owner
     return _Watch(Path(home), int(port)).run()
 
 

@@ -66,6 +66,20 @@ def postgres():
     server.close()
 
 
+@pytest.fixture(scope="session")
+def prefects_postgres():
+    """One that has what Prefect's tables need; None where none is installed."""
+    import postgres_server
+
+    folder = postgres_server.programs_with("pg_trgm")
+    if folder is None:
+        yield None
+        return
+    server = postgres_server.PostgresServer(folder)
+    yield server
+    server.close()
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def database_url(request):
     """None for SQLite in a home folder, or the address of a new PostgreSQL database: what must hold for both is tested on both."""

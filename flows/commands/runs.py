@@ -52,9 +52,10 @@ def list_runs(
             )
             for each in listings
         ]
+        why = {each.record.id: _because(each.record) for each in listings}
         table("", ("id", "status", "data", "trials", "best score", "pool entries", "began (UTC)"), rows)
         for run_id in cut_short:
-            print(f"{run_id} was cut short; go on with it: {resume_command(run_id)}")
+            print(f"{run_id} was cut short{why[run_id]}; go on with it: {resume_command(run_id)}")
     return 0
 
 
@@ -176,6 +177,14 @@ def _pruning_document(planned: Plan, done: Pruned | None) -> dict[str, Any]:
     }
 
 
+def _because(record: RunRecord) -> str:
+    """Why a run that was killed waits for a person; empty where nothing was decided."""
+    from evolution.story import given_up
+
+    reason = given_up(record.story)
+    return f", and {plain(reason)}" if reason else ""
+
+
 def _is_cut_short(record: RunRecord) -> bool:
     """Whether a run is stored as running while nobody works on it any more."""
     from evolution.run import RunStatus
@@ -199,6 +208,8 @@ def _way_on(record: RunRecord) -> dict[str, Any]:
     return {
         "status": CUT_SHORT if is_cut_short else record.status.value,
         "resume": resume_command(record.id) if can_go_on else None,
+        "resumes": len(record.story.get("resumes") or ()),
+        "given_up": record.story.get("given_up"),
     }
 
 
