@@ -207,8 +207,8 @@ def _ending(night: Night) -> Iterator[None]:
         yield
     except StoreError:  # nothing can be written down; nobody leads the run any more, and that shows
         raise
-    except NightOutage:
-        _finish(night, RunStatus.INTERRUPTED)
+    except NightOutage as outage:
+        _finish(night, RunStatus.INTERRUPTED, why=str(outage))
         raise
     except Exception:  # whatever went wrong, the run must not look as if it were still running
         _finish(night, RunStatus.FAILED)
@@ -219,10 +219,12 @@ def _ending(night: Night) -> Iterator[None]:
     night.ledger.finish_run(night.run_id, RunStatus.FINISHED)
 
 
-def _finish(night: Night, status: RunStatus) -> None:
+def _finish(night: Night, status: RunStatus, *, why: str | None = None) -> None:
     """Write down how it ended, when that can be done at once: what ended it is what must be told."""
     with suppress(StoreError):
-        TrialLedger(impatient(night.engine), now=now).finish_run(night.run_id, status)
+        ledger = TrialLedger(impatient(night.engine), now=now)
+        ledger.tell(night.run_id, interruption=why)
+        ledger.finish_run(night.run_id, status)
 
 
 def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
