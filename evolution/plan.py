@@ -18,8 +18,8 @@ class SearchPlan:
     llm_share: float = 0.0
     """Chance that a place goes to a language model (0..1); from generation 1 on."""
     box_width: float = 0.0
-    """Objectives that lie in one box count as equal: its width in standard errors of each objective over the folds, measured on the
-    starting generation. 0 compares them as they are."""
+    """What differs by less does not stand side by side on the front: in standard errors of each objective over the folds, measured on
+    the starting generation. 0 keeps everybody. Survivors and parents are chosen by the values as they are."""
     islands: int = 1
     """Parts of the population that are selected apart; place ``i`` belongs to island ``i % islands``."""
     migrate_every: int = 4

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evolution.afterwards import ValidationReport, validation_report
+from evolution.arms import arm_lines
 from evolution.llm.spending import Spending, spending_lines
 from evolution.niches import are_alike
 from evolution.pool.checks import CHECKS
@@ -20,7 +21,7 @@ from evolution.story import MemoryCount, OperatorCount, going_on_lines, lineage_
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool, PoolEntry, Refusal
@@ -222,7 +223,8 @@ def _lines(
 ) -> list[str]:
     sections = (
         (f"Run {summary.record.id}", _facts(summary)),
-        ("Search", [*search_lines(summary), *_arm_lines(summary)]),
+        ("Search", search_lines(summary)),
+        ("With and without selection, as many candidates each", arm_lines(summary.record.story)),
         ("Funnel", _funnel(summary.funnel)),
         (_best_title(summary.best), _best_lines(summary.best)),
         ("How the best one came about", [_step(trial) for trial in summary.lineage]),
@@ -264,7 +266,8 @@ def _way_on(summary: RunSummary) -> list[str]:
     ended_early = summary.record.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}
     if not (summary.is_cut_short or ended_early):
         return []
-    return [f"go on with it: {resume_command(summary.record.id)}"]
+    why = None if summary.is_cut_short else summary.record.story.get("interruption")
+    return [*([f"why: {why}"] if why else []), f"go on with it: {resume_command(summary.record.id)}"]
 
 
 def resume_command(run_id: str) -> str:
@@ -286,8 +289,8 @@ def search_lines(summary: RunSummary) -> list[str]:
     lines = [
         *ending_lines(summary),
         (
-            f"memory: {memory.redrawn} draws refused as known, {memory.duplicates} candidates as duplicates in behaviour, "
-            f"{memory.recalled} results recalled from earlier nights"
+            f"not evaluated again: {memory.redrawn} known draws, {memory.duplicates} duplicates in behaviour, "
+            f"{memory.recalled} recalled"
         ),
     ]
     if story.get("restarts"):
@@ -295,22 +298,6 @@ def search_lines(summary: RunSummary) -> list[str]:
     if "heritage" in story:
         lines.append(str(story["heritage"]))
     return lines
-
-
-def _arm_lines(summary: RunSummary) -> list[str]:
-    return [_arm(name, arm) for name, arm in summary.record.story.get("arms", {}).items()]
-
-
-def _arm(name: str, arm: Mapping[str, Any]) -> str:
-    return (
-        f"{name} ({arm['run_id']}, {arm['evaluations']} candidates): hypervolume {arm['train_volume']:.4f} on train, "
-        f"{arm['validation_volume']:.4f} on validation (its best {arm['looked_at']}); best one's seed score "
-        f"{_figure(arm['best_train_score'])} and {_figure(arm['best_validation_score'])}"
-    )
-
-
-def _figure(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _step(trial: Trial) -> str:

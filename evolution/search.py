@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from evolution.plan import SearchPlan
     from evolution.proposal import Proposal
+    from evolution.selection import Boxes
     from evolution.trial import Trial
 
 
@@ -56,11 +57,14 @@ class _Told:
     """Trials of the generation in progress."""
     survivors: tuple[Trial, ...] = ()
     front: tuple[Trial, ...] = ()
+    """All that nobody dominates, however little they differ."""
+    boxes: Boxes | None = None
+    """As measured on the starting generation."""
     archive: Archive = field(default_factory=Archive)
     volumes: tuple[float, ...] = ()
     """Hypervolume of each island at the last migration."""
     volume: float = 0.0
-    """Largest hypervolume of the front so far: in boxes it may fall a little, when somebody better by a box takes a place."""
+    """Hypervolume of the front."""
     stale: int = 0
     """Generations since it grew."""
     restarts: int = 0
@@ -116,8 +120,16 @@ class Search:
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """Feasible trials of all generations that no other one dominates, in order of id; copies in behaviour count once."""
-        return self._told.front
+        """Feasible trials of all generations that no other one dominates, in order of id; copies in behaviour count once.
+
+        Of those that differ by less than a box (``SearchPlan.box_width``) one is left.
+        """
+        return self._standings.clear_of_noise(self._told.front, self._told.boxes)
+
+    @property
+    def volume(self) -> float:
+        """Hypervolume of what nobody dominates, whether noise keeps it there or not: it never falls."""
+        return self._told.volume
 
     @property
     def archive(self) -> Archive:
@@ -206,8 +218,6 @@ class Search:
         ran = tuple(trial for trial in trials if trial.scorecard is not None)
         ranked = tuple(trial for trial in ran if trial.scorecard is not None and trial.scorecard.objectives is not None)
         self._standings.take_in(ranked)
-        if self._generation == 0 and self._plan.box_width:
-            self._standings.boxes = measured_boxes(ranked, self._plan.box_width)
         self._families.take_in(trials)
         count = self._plan.islands
         islands = tuple(
@@ -223,9 +233,10 @@ class Search:
         following = _Told(
             islands=islands,
             front=front,
+            boxes=self._measured(ranked) if self._generation == 0 else told.boxes,
             archive=told.archive.grown(ranked),
             volumes=told.volumes,
-            volume=max(volume, told.volume),
+            volume=volume,
             stale=0 if volume > told.volume else told.stale + 1,
             restarts=told.restarts,
             ran=_least_violating((*told.ran, *(trial for trial in ran if trial not in ranked)), self._plan.population),
@@ -242,6 +253,9 @@ class Search:
             if self._generation < self._plan.generations
             else ()
         )
+
+    def _measured(self, trials: Sequence[Trial]) -> Boxes | None:
+        return measured_boxes(trials, self._plan.box_width) if self._plan.box_width else None
 
     def _migrate(self, told: _Told) -> None:
         passage = pass_on(

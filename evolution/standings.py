@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evolution.selection import Entrant, pareto_front, select, tournament
+from evolution.selection import Entrant, clear_of_noise, pareto_front, select, tournament
 
 if TYPE_CHECKING:
     import random
@@ -19,8 +19,6 @@ class Standings:
 
     def __init__(self) -> None:
         self._entrants: dict[str, Entrant] = {}
-        self.boxes: Boxes | None = None
-        """In which objectives are compared; None compares them as they are."""
 
     def take_in(self, trials: Iterable[Trial]) -> None:
         """Take in trials with objectives."""
@@ -33,18 +31,25 @@ class Standings:
     def selected(self, trials: Iterable[Trial], places: int) -> tuple[Trial, ...]:
         """The survivors of some trials, best first."""
         by_id = {trial.candidate.id: trial for trial in trials}
-        chosen = select(self._entrants_of(by_id.values()), places, boxes=self.boxes)
+        chosen = select(self._entrants_of(by_id.values()), places)
         return tuple(by_id[survivor.id] for survivor in chosen)
 
     def front(self, trials: Iterable[Trial]) -> tuple[Trial, ...]:
         """Feasible trials that no other one dominates, in order of id; copies in behaviour count once."""
         by_id = {trial.candidate.id: trial for trial in trials}
-        found = pareto_front(self._entrants_of(by_id.values()), boxes=self.boxes)
+        found = pareto_front(self._entrants_of(by_id.values()))
         return tuple(by_id[identity] for identity in found)
+
+    def clear_of_noise(self, front: Iterable[Trial], boxes: Boxes | None) -> tuple[Trial, ...]:
+        """A front without those members that only noise keeps there; without boxes all of it."""
+        by_id = {trial.candidate.id: trial for trial in front}
+        if boxes is None:
+            return tuple(by_id.values())
+        return tuple(by_id[identity] for identity in clear_of_noise(self._entrants_of(by_id.values()), boxes))
 
     def parents(self, stock: Sequence[Trial], count: int, rng: random.Random) -> tuple[str, ...]:
         """Candidate ids of so many winners of tournaments."""
-        return tournament(self._entrants_of(stock), count, rng, boxes=self.boxes)
+        return tournament(self._entrants_of(stock), count, rng)
 
     def _entrants_of(self, trials: Iterable[Trial]) -> list[Entrant]:
         return [self._entrants[trial.candidate.id] for trial in trials]

@@ -77,6 +77,7 @@ def _control_of(night: Night) -> Iterator[Night]:
         generations=max(night.search.generation, 1),
         population=order.population,
         crossover_rate=order.crossover_rate,
+        box_width=order.box_width,
         is_control=True,
     )
     control = Night(

@@ -32,7 +32,7 @@ CONFIG_NAME = "trigate.toml"
 # What a search does unless it is told otherwise, whoever starts it.
 ARCHIVE_RATE = 0.2
 TUNE_RATE = 0.3
-BOX_WIDTH = 0.2
+BOX_WIDTH = 0.5
 
 
 class _Section(BaseModel):
@@ -57,8 +57,8 @@ class SearchSection(_Section):
     tune_rate: Annotated[float, Field(ge=0, le=1)] = TUNE_RATE
     """Share of mutations that move several numbers at once, to where relatives did well or nobody has been."""
     box_width: Annotated[float, Field(ge=0, le=4)] = BOX_WIDTH
-    """Objectives nearer to each other than this count as equal, in standard errors over the folds, as measured on the starting
-    generation; 0 compares them as they are."""
+    """Members of the front that differ by less are one: in standard errors of the objectives over the folds, as measured on the
+    starting generation; 0 keeps all of them."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""
     candidates: Annotated[int, Field(ge=4)] | None = None

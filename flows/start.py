@@ -233,8 +233,8 @@ def _ending(night: Night) -> Iterator[None]:
         # The database or Prefect's server stayed away, or the server took back the deployment's place (a person's wish to cancel comes
         # as a signal). No fault of the run, and nobody's wish: nobody leads it any more, that shows, and it may go on by itself.
         raise
-    except NightOutage:
-        _finish(night, RunStatus.INTERRUPTED)
+    except NightOutage as outage:
+        _finish(night, RunStatus.INTERRUPTED, why=str(outage))
         raise
     except Exception:  # whatever went wrong, the run must not look as if it were still running
         _finish(night, RunStatus.FAILED)
@@ -245,10 +245,12 @@ def _ending(night: Night) -> Iterator[None]:
     night.ledger.finish_run(night.run_id, RunStatus.FINISHED)
 
 
-def _finish(night: Night, status: RunStatus) -> None:
+def _finish(night: Night, status: RunStatus, *, why: str | None = None) -> None:
     """Write down how it ended, when that can be done at once: what ended it is what must be told."""
     with suppress(StoreError):
-        TrialLedger(impatient(night.engine), now=now).finish_run(night.run_id, status)
+        ledger = TrialLedger(impatient(night.engine), now=now)
+        ledger.tell(night.run_id, interruption=why)
+        ledger.finish_run(night.run_id, status)
 
 
 def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:

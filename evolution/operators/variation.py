@@ -15,7 +15,14 @@ from evolution.operators.jitter import ConstantJitter, ParameterJitter
 from evolution.operators.orders import ExitEdit, SizeEdit
 from evolution.operators.printing import UnprintableError, print_tree
 from evolution.operators.prune import prune
-from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
+from evolution.operators.signals import (
+    BooleanFlip,
+    ComparatorFlip,
+    ConditionDelete,
+    ConditionHoist,
+    ConditionInsert,
+    SignalFlip,
+)
 from gates import Rejected
 from gates.admit import judge_text
 from gates.scan import reparse
@@ -63,6 +70,7 @@ OPERATORS: tuple[Weighted, ...] = (
     Weighted(SizeEdit(), 0.5),
     Weighted(ComparatorFlip(), 0.5),
     Weighted(SignalFlip(), 0.25),
+    Weighted(ConditionHoist(), 0.25),
     Weighted(LinkedCrossover(), 3.0),
     Weighted(SignalGraft(), 1.0),
 )

@@ -553,6 +553,15 @@ def test_in_boxes_fewer_candidates_fill_the_front():
     assert sizes[0.0] > sizes[0.5] > sizes[2.0] > 0
 
 
+def test_boxes_change_the_front_that_is_shown_and_nothing_else():
+    raw, boxed = (new_search(replace(BOXED, population=40, box_width=width)) for width in (0.0, 2.0))
+    assert play_over_folds(raw) == play_over_folds(boxed)
+    assert raw.survivors == boxed.survivors
+    assert raw.volume == boxed.volume > 0
+    shown, everybody = ({trial.candidate.id for trial in search.front} for search in (boxed, raw))
+    assert shown < everybody
+
+
 def test_noise_that_nobody_could_measure_leaves_objectives_as_they_are():
     raw, boxed = new_search(replace(BOXED, box_width=0.0)), new_search(BOXED)
     for search in (raw, boxed):
