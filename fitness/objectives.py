@@ -107,7 +107,7 @@ def _round_trips(cells: Sequence[CellResult], rules: ScoreRules) -> Veto | None:
     trades, limit = _trades(cells), rules.min_trades
     if trades >= limit:
         return None
-    return Veto(f"{trades} closed round trips over all cells (at least {limit} needed)", 1.0 - trades / limit)
+    return Veto(f"closed round trips over all cells: {trades} (at least {limit} needed)", 1.0 - trades / limit)
 
 
 def _definition(cells: Sequence[CellResult], rules: ScoreRules) -> Veto | None:

@@ -14,7 +14,7 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from evolution.report import escape_cell, escape_markdown
+from evolution.escaping import escape_cell, escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

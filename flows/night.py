@@ -21,11 +21,12 @@ from evolution.llm.breeder import Outage
 from evolution.llm.fallback import FALLBACK
 from evolution.memory import recalled
 from evolution.operators import canonical_hash
+from evolution.plural import plural
 from evolution.rehearsal import Rehearsal
-from evolution.report import run_summary
 from evolution.resume import summary_of, take_up
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
+from evolution.summary import run_summary
 from evolution.trial import Trial, TrialOutcome
 from flows.settings import ARCHIVE_RATE, BOX_WIDTH, TUNE_RATE
 from gates import check
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
     from evolution.llm.team import Team
     from evolution.pool import Pool
     from evolution.proposal import Proposal
-    from evolution.report import RunSummary
     from evolution.run import RunFacts
     from evolution.search import Search
+    from evolution.summary import RunSummary
     from evolution.workboard import Workboard
     from flows.cluster import Cluster
     from flows.settings import Settings
@@ -328,7 +329,7 @@ class Night:
         asked = {proposal.id for proposal in self.search.ask()}
         missing = asked - {trial.candidate.id for trial in trials}
         if missing:
-            raise NightOutage(f"{len(missing)} candidates of generation {number + 1} were not tried")
+            raise NightOutage(f"{plural(len(missing), 'candidate')} of generation {number + 1} left untried")
         self.search.tell([trial for trial in trials if trial.candidate.id in asked])
         for trial in trials:
             self._learn_probe(trial)

@@ -15,7 +15,7 @@ from prefect.events import emit_event
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from evolution.report import escape_markdown
+from evolution.escaping import escape_markdown
 from flows.many import run_here
 from flows.settings import home_folder, load_settings
 from flows.trading import open_room

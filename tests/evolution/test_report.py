@@ -10,21 +10,12 @@ import pytest
 
 from evolution.afterwards import ValidationReport
 from evolution.candidate import Candidate, Provenance, candidate_id
+from evolution.escaping import escape_cell, escape_markdown, escape_text
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool, Refusal
-from evolution.report import (
-    best_trials,
-    escape_cell,
-    escape_markdown,
-    escape_text,
-    refusals_by_check,
-    render_markdown,
-    render_text,
-    run_summary,
-    shorten,
-    verdict,
-)
+from evolution.report import render_markdown, render_text, shorten, verdict
 from evolution.run import GenerationSummary, RunFacts, RunStatus
+from evolution.summary import best_trials, refusals_by_check, run_summary
 from evolution.tables import RefusalRow
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import Objectives, Scorecard

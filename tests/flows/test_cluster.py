@@ -76,10 +76,10 @@ def test_tls_goes_anywhere_with_a_certificate_on_both_sides(tmp_path):
 
 
 class DaskCluster:
-    """Workers with an empty home, on this machine."""
+    """Workers with an empty home, on this machine, behind TLS."""
 
-    def __init__(self, home, environment):
-        command = [sys.executable, HERE / "dask_cluster.py", home]
+    def __init__(self, home, pem, environment):
+        command = [sys.executable, HERE / "dask_cluster.py", home, pem]
         self.process = subprocess.Popen(
             command,
             env=environment,
@@ -89,7 +89,7 @@ class DaskCluster:
             text=True,
         )
         self.address = self.process.stdout.readline().strip()
-        assert self.address.startswith("tcp://127.0.0.1:"), self.process.wait(PATIENCE_S)
+        assert self.address.startswith("tls://127.0.0.1:"), self.process.wait(PATIENCE_S)
 
     def kill_a_worker(self):
         self.process.stdin.write("kill\n")
@@ -144,9 +144,11 @@ def test_a_night_on_workers_is_the_night_in_threads_also_when_one_dies(tmp_path,
     undisturbed = trials(home)
 
     there = tmp_path / "workers"
-    cluster = DaskCluster(there, trigate.environment)
+    pem = tmp_path / "cluster.pem"
+    cluster = DaskCluster(there, pem, trigate.environment)
     try:
-        section = f'[dask]\nscheduler = "{cluster.address}"\n'
+        files = "".join(f'{name} = "{pem}"\n' for name in ("ca_file", "cert_file", "key_file"))
+        section = f'[dask]\nscheduler = "{cluster.address}"\n{files}'
         started = night("dask", section)
         assert started[1].stdout.readline().startswith("r-")
         cluster.kill_a_worker()
