@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
-from flows.cluster import DaskSection
+from flows.dask_section import DaskSection
 from flows.feeds import FeedSection
 from flows.hooks import PlanHooks
 from flows.problems import EnvironmentProblem, UsageProblem

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evolution.ledger import TrialLedger
-from flows.cluster import DaskSection
+from flows.dask_section import DaskSection
 from flows.problems import UsageProblem
 from flows.settings import load_settings
 from runtime.store import open_engine
