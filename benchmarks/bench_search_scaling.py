@@ -28,7 +28,7 @@ from evolution.search import Search
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from flows import night as nights
-from flows.night import Order
+from flows.order import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch

@@ -30,7 +30,8 @@ from flows.calls import open_clients, open_team
 from flows.clock import now
 from flows.cluster import joined
 from flows.identity import code_digest, config_hash, identity
-from flows.night import NIGHTS, Night, NightOutage, Order
+from flows.night import NIGHTS, Night, NightOutage
+from flows.order import Order
 from flows.problems import UsageProblem
 from runtime.store import StoreError, impatient
 from runtime.version import ENGINE_VERSION

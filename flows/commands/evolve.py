@@ -15,7 +15,8 @@ from flows.problems import EnvironmentProblem, UsageProblem
 
 if TYPE_CHECKING:
     from evolution.summary import RunSummary
-    from flows.night import Night, Order
+    from flows.night import Night
+    from flows.order import Order
     from flows.settings import Settings
     from flows.watch import ConsoleWatch
 

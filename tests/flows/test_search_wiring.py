@@ -17,7 +17,7 @@ from fitness.card import CellResult, Objectives, Scorecard
 from flows import night as nights
 from flows.commands.evolve import _next, evolve
 from flows.control import run_control
-from flows.night import Order
+from flows.order import Order
 from flows.problems import UsageProblem
 from flows.settings import Settings
 from flows.start import open_night, stored_order
