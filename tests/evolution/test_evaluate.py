@@ -191,7 +191,7 @@ def test_a_strategy_that_never_trades_is_vetoed_and_has_no_objectives():
     assert trial.outcome is TrialOutcome.VETOED
     assert trial.scorecard.objectives is None
     assert trial.scorecard.score is None
-    assert "0 closed round trips" in trial.reason
+    assert "closed round trips over all cells: 0 (" in trial.reason
 
 
 def test_a_veto_keeps_the_real_figures():

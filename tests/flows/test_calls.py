@@ -430,7 +430,7 @@ def test_a_profile_without_a_price_under_ceilings_in_money_alone_is_refused_befo
         ("html", {}, "check base_url"),
         ("404", {}, "check model ('scripted'), base_url and dialect in [llm.a]"),
         ("redirect", {}, "change base_url in [llm.a]"),
-        ("400", {}, "check dialect, max_tokens, max_tokens_field and temperature in [llm.a]"),
+        ("400", {}, "check dialect, max_tokens, max_tokens_field, temperature and documents_as in [llm.a]"),
         ("edit", {"base_url": "http://127.0.0.1:9/v1", "attempts": 1}, "check that http://127.0.0.1:9/v1 is up"),
         ("key-echo", {"key_env": KEY_NAME}, f"check the key in {KEY_NAME}"),
     ],

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import urllib.request
+from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
@@ -51,16 +52,20 @@ def post(url, path, body):
         return json.load(answer)
 
 
-def newest(url, key, run_id):
-    """The id of the newest artifact with a key that belongs to the shared night; the server has other runs, too."""
-    found = post(url, "/artifacts/filter", {"sort": "CREATED_DESC", "artifacts": {"key": {"any_": [key]}}})
-    return next(each for each in found if run_id in (each["description"] or "") + str(each["data"]).replace("\\", ""))
+def artifact_of(url, key, night, words=""):
+    """The night's artifact with a key and these words: the first since it began, since other homes on this server have runs of that id, too."""
+    found = post(url, "/artifacts/filter", {"sort": "KEY_ASC", "artifacts": {"key": {"any_": [key]}}})
+    began, run = datetime.fromisoformat(night["created"]), night["id"]
+    since = [each for each in found if datetime.fromisoformat(each["created"]) >= began]
+    told = {each["id"]: (each["description"] or "") + str(each["data"]).replace("\\", "") for each in since}
+    own = [each for each in since if run in told[each["id"]] and words in told[each["id"]]]
+    return min(own, key=lambda each: each["created"])
 
 
 def test_a_person_follows_a_night_from_its_report_to_a_candidates_verdict(browser, night, prefect_url):
     _, document = night
     ui = prefect_url.removesuffix("/api")
-    report = newest(prefect_url, "run-report", document["id"])
+    report = artifact_of(prefect_url, "run-report", document)
     browser.open(f"{ui}/artifacts/artifact/{report['id']}")
     shows(
         browser,
@@ -84,7 +89,7 @@ def test_a_person_follows_a_night_from_its_report_to_a_candidates_verdict(browse
 
 def test_the_table_of_a_generation_names_rank_objectives_gate_reason_and_parents(browser, night, prefect_url):
     _, document = night
-    table = newest(prefect_url, "generation", document["id"])
+    table = artifact_of(prefect_url, "generation", document, "generation g001")
     browser.open(f"{prefect_url.removesuffix('/api')}/artifacts/artifact/{table['id']}")
     shows(browser, "8 Items")
     heads = browser.until("[...document.querySelectorAll('th')].map(e => e.innerText.trim())", "the heads of the table")

@@ -8,13 +8,12 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))  # where a zygote finds gate_entries, as it finds any installed entry
 
+from victims import SECRET, VICTIM
+
 from gates import CellJob, evaluate, open_gate_cage
 from gates.smoke import SMOKE_START, smoke_bars
 from runtime.cage import CageLimits
 from runtime.kernel import RunConfig
-from runtime.source import StrategySource
-
-SECRET = "a-secret-that-only-the-host-knows"
 
 
 @pytest.fixture(scope="session")
@@ -47,20 +46,6 @@ def quick():
 @pytest.fixture(scope="session")
 def smoke_cell(smoke):
     return CellJob(key="smoke", start=SMOKE_START, stop=len(smoke), warmup=SMOKE_START)
-
-
-VICTIM = StrategySource(b"""
-class Victim(Strategy):
-    def on_start(self):
-        self.average = self.indicator("SMA", timeperiod=10)
-
-    def on_bar(self, bar):
-        if self.flat and bar.close > self.average[-1]:
-            self.buy(stop_loss=0.05)
-        elif self.long and bar.close < self.average[-1]:
-            self.close()
-        self.log(sum([1, 2]), bar.close)
-""")
 
 
 @pytest.fixture(scope="session")

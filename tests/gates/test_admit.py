@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import VICTIM
 from gate_corpus import text
+from victims import VICTIM
 
 from gates import Admitted, CellJob, Rejected, admit, as_document, check, evaluate, open_gate_cage
 from gates.admit import _ask, broken

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import SECRET
 from gate_corpus import hostile_files
 from gate_entries import ask
+from victims import SECRET
 
 from gates import Admitted, Rejected, evaluate, scan
 from gates.scan import judge_contract

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 from bare_entries import tell
-from conftest import SECRET, VICTIM
 from gate_corpus import hostile_files
 from gate_entries import ask
+from victims import SECRET, VICTIM
 
 from gates import Rejected, evaluate
 from gates.admit import _bars_of

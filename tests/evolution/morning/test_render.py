@@ -179,7 +179,7 @@ def test_a_page_that_would_be_too_large_leaves_out_the_list(make, monkeypatch):
     monkeypatch.setattr("evolution.morning.render.LARGEST_PAGE", 90_000)
     page = render_page(make.night(trials=trials).morning())
     assert len(page.encode()) < 90_000
-    assert "300 are not listed here" in page
+    assert "300 candidates are not listed here" in page
 
 
 def test_three_thousand_hostile_candidates_fit(make):
@@ -192,7 +192,7 @@ def test_three_thousand_hostile_candidates_fit(make):
     ]
     page = render_page(make.night(trials=trials).morning())
     assert len(page.encode()) < LARGEST_PAGE
-    assert "100 are not listed here" in page
+    assert "100 candidates are not listed here" in page
 
 
 def test_a_night_without_a_candidate_still_has_a_page(make):
