@@ -44,7 +44,7 @@ def test_a_document_states_its_own_days(trigate, document):
         "sir", "backtest", document("rsi_daily", date_range={"start": "1980-01-01", "end": "1981-01-01"})
     )
     assert (ended.code, ended.out.count("\n")) == (1, 1)
-    assert "data load: there are no bars from 1980-01-01 to 1981-01-01" in ended.out
+    assert "data load no-such-bars at /date_range: there are no bars from 1980-01-01 to 1981-01-01" in ended.out
 
 
 def test_legs_are_named_as_model_priced_wherever_they_are_shown(trigate, document):
