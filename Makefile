@@ -6,7 +6,7 @@ PEERS := .venv-bench
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence bench-prefect bench-workers clean
+.PHONY: evolve test check format calibrate bench-cage bench-kernel bench-search bench-report bench-sir bench-paper bench-evidence bench-prefect bench-night bench-workers clean
 
 evolve: $(VENV)/.app
 	@$(BIN)/trigate evolve $(ARGS)
@@ -63,6 +63,10 @@ bench-paper: $(VENV)/.dev
 # What Prefect costs per candidate, and its server's start.
 bench-prefect: $(VENV)/.dev
 	@$(BIN)/python benchmarks/bench_prefect.py $(ARGS)
+
+# What a candidate of a whole night costs: our process, the caged children, memory.
+bench-night: $(VENV)/.dev
+	@$(BIN)/python benchmarks/bench_night.py $(ARGS)
 
 # What a second process on the same run brings.
 bench-workers: $(VENV)/.dev

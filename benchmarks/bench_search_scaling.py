@@ -22,20 +22,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evolution.candidate import Candidate, Provenance
 from evolution.interval import BarInterval
+from evolution.plan import SearchPlan
 from evolution.record import ActiveRecord
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from flows import night as nights
-from flows.night import Order
+from flows.order import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
-    from evolution.evaluate import CellBench
-    from evolution.search import Proposal
+    from evolution.bench import CellBench
+    from evolution.proposal import Proposal
 
 
 # What a trial leaves for the statistics: five years of daily bars.

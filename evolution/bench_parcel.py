@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evolution.evaluate import CellBench
+from evolution.bench import CellBench
 from runtime.kernel import RunConfig
 from runtime.kernel.report import AccountKind, Costs
 from runtime.market import PRICE_COLUMNS, Bars, Cell

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from evolution.candidate import Candidate, Provenance, derived_seed
 from evolution.operators import NoVariation, Relative, canonical_hash, tune, vary
-from evolution.search import ProposalKind
+from evolution.proposal import ProposalKind
 from evolution.trial import Trial, TrialOutcome
 from runtime.source import StrategySource
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
 
 # Small strategies have few constants: after a few nights most one-step variations are known, and more draws rarely help.
 ATTEMPTS = 12

@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from fitness.card import CellResult
 
 
-# Folds of the probe window; fewer when there are not more folds than that.
-PROBE_FOLDS = 2
-
-
 class Halt(NamedTuple):
     """Why a run ends before its last fold."""
 

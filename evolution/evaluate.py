@@ -13,104 +13,30 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from evolution.cascade import PROBE_FOLDS
 from evolution.foresight import looks_ahead
 from evolution.niches import rhythm_of
 from evolution.record import active_record
 from evolution.trial import Trial, TrialOutcome
 from fitness import CellResult, measure, score_cells, trade_digest
 from fitness.objectives import DEFAULT_RULES, ScoreRules
-from gates import CellJob, Rejected, evaluate
+from gates import Rejected, evaluate
 from runtime.cage import CageEnd, CageLimits
-from runtime.kernel import RunEnd, buy_and_hold
-from runtime.market import WARMUP_BARS
+from runtime.kernel import RunEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+    from evolution.bench import BenchCell, BenchRun, CellBench, Evaluator
     from evolution.candidate import Candidate
     from evolution.cascade import Cascade, Halt
     from evolution.foresight import NoiseBench, Suspicion
-    from evolution.pool.segment import BenchRun
-    from fitness import Metrics, Scorecard
+    from fitness import Scorecard
     from gates import Evaluation
     from runtime.cage import Cage
-    from runtime.kernel import RunConfig, RunReport
-    from runtime.market import Bars, Cell
+    from runtime.kernel import RunReport
     from runtime.source import StrategySource
-
-
-class Evaluator(Protocol):
-    """Judges a source and runs it over the cells of a bench.
-
-    May be called from several threads at once. The same source gives the same reports, in the order of the bench's cells. It
-    returns for every source, however hostile, and raises only when the machine or the caller is broken.
-    """
-
-    def evaluate(
-        self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
-    ) -> Evaluation:
-        """Gates first; if they admit the source, one run per cell, until ``goes_on`` has seen enough."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchCell:
-    """A cell ready to run: its bars with their warm-up, how to run them, and what buy and hold made of them."""
-
-    cell: Cell
-    job: CellJob
-    bars: Bars
-    """The warm-up rows, then the cell's own rows."""
-    config: RunConfig
-    """``config.start`` is the first of the cell's own rows, the first that is traded and scored."""
-    buy_and_hold: Metrics
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellBench:
-    """All cells that a candidate is tried on, with the benchmark of each. Made once, shared by all trials."""
-
-    cells: tuple[BenchCell, ...]
-    """Fold by fold, oldest first; within a fold symbol by symbol."""
-    config: RunConfig
-    """What all runs have in common; ``start`` differs from cell to cell."""
-
-    @classmethod
-    def build(cls, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig) -> CellBench:
-        """Cut the bars and run buy and hold once per cell: same kernel, bars, cash, fees and first tradable bar.
-
-        Args:
-            bars: by symbol, reaching at least to the end of each cell.
-            cells: what is traded and scored, in rows of the symbol's bars.
-            config: cash, costs and account; its ``start`` is replaced cell by cell.
-
-        Raises:
-            ValueError: there are no cells, or a cell does not lie within its bars.
-        """
-        if not cells:
-            raise ValueError("a bench needs at least one cell")
-        folds = {fold: place for place, fold in enumerate(dict.fromkeys(cell.fold for cell in cells))}
-        ordered = sorted(cells, key=lambda cell: folds[cell.fold])
-        return cls(cells=tuple(_bench_cell(bars[cell.symbol], cell, config) for cell in ordered), config=config)
-
-    @property
-    def jobs(self) -> tuple[CellJob, ...]:
-        """What ``gates.evaluate`` is asked to run, in order."""
-        return tuple(each.job for each in self.cells)
-
-    @property
-    def fold_ends(self) -> tuple[int, ...]:
-        """After how many cells a fold is done, and another one follows."""
-        folds = [each.cell.fold for each in self.cells]
-        return tuple(count for count in range(1, len(folds)) if folds[count] != folds[count - 1])
-
-    @property
-    def probe_cells(self) -> int:
-        """How many cells the probe window has (``evolution.cascade.PROBE_FOLDS``)."""
-        return (*self.fold_ends, len(self.cells))[:PROBE_FOLDS][-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +46,22 @@ class CageEvaluator:
     cage: Cage
     bench: CellBench | NoiseBench
     limits: CageLimits = field(default_factory=CageLimits)
+    is_known: bool = False
+    """Its sources have been admitted by another evaluator, so the gates' dry run is left out."""
 
     def evaluate(
         self, source: StrategySource, *, goes_on: Callable[[Sequence[RunReport]], bool] | None = None
     ) -> Evaluation:
         """Gates one to three, then the cells in one caged child."""
-        return evaluate(source, self.cage, self.bench.jobs, self.bench.config, self.limits, goes_on=goes_on)
+        return evaluate(
+            source,
+            self.cage,
+            self.bench.jobs,
+            self.bench.config,
+            self.limits,
+            goes_on=goes_on,
+            is_known=self.is_known,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +75,7 @@ class Foresight:
     @classmethod
     def in_cage(cls, cage: Cage, noise: NoiseBench, limits: CageLimits) -> Foresight:
         """In a gate cage that was opened with ``noise.bars`` and nothing else."""
-        return cls(noise=noise, evaluator=CageEvaluator(cage=cage, bench=noise, limits=limits))
+        return cls(noise=noise, evaluator=CageEvaluator(cage=cage, bench=noise, limits=limits, is_known=True))
 
     def suspicion(self, source: StrategySource, reports: Sequence[RunReport]) -> Suspicion | None:
         """Whether the orders in ``reports``, one per cell of the bench, depend on bars that came after them."""
@@ -290,23 +226,6 @@ def behaviour_digest(reports: Sequence[RunReport]) -> str:
     """Hex sha256 of the order logs in order of cells: equal digests mean that the same was asked for on the same bars."""
     logs = [[(entry.row, entry.action) for entry in report.order_log] for report in reports]
     return hashlib.sha256(json.dumps(logs, separators=(",", ":")).encode()).hexdigest()
-
-
-def _bench_cell(bars: Bars, cell: Cell, config: RunConfig) -> BenchCell:
-    if not 0 <= cell.start < cell.stop <= len(bars):
-        raise ValueError(f"cell {cell.fold} of {cell.symbol}: rows {cell.start}..{cell.stop} of {len(bars)} bars")
-    warmup = min(WARMUP_BARS, cell.start)
-    job = CellJob(key=cell.symbol, start=cell.start, stop=cell.stop, warmup=warmup)
-    rows = job.bars(bars)
-    run = replace(config, start=warmup)
-    benchmark = buy_and_hold(rows, run, first_tradable_bar=warmup)
-    return BenchCell(
-        cell=cell,
-        job=job,
-        bars=rows,
-        config=run,
-        buy_and_hold=measure(benchmark, rows, run, first=warmup),
-    )
 
 
 def _result(each: BenchCell, report: RunReport) -> CellResult:

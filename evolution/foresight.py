@@ -1,6 +1,6 @@
 """The cheap check for look-ahead that a search can afford: the same past with another future must give the same orders.
 
-``NoiseBench`` holds one cell per fold with everything after its middle replaced by a random walk. Its bars go into a cage of
+``NoiseBench`` holds one cell per fold with everything after its middle replaced by a random walk, of which the beginning is run. Its bars go into a cage of
 their own (``gates.open_gate_cage(noise.bars)``), whose processes have never held the true ones. ``looks_ahead`` runs a candidate
 there and compares its orders up to the cut with those of the run that was scored.
 
@@ -21,12 +21,14 @@ from runtime.cage.outcome import CageEnd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evolution.evaluate import CellBench, Evaluator
+    from evolution.bench import CellBench, Evaluator
     from runtime.kernel import RunConfig, RunReport
     from runtime.market import Bars
     from runtime.source import StrategySource
 
 _SEED = 20_261_201
+# One in so many bars of the other future are run: only orders before it are compared, and a leak that reaches further finds the end.
+_SHOWN = 4
 # Of log returns, for a past without any movement.
 _LEAST_NOISE = 0.001
 
@@ -66,7 +68,8 @@ class NoiseBench:
         for number, place in enumerate(_one_per_fold(bench)):
             each = bench.cells[place]
             cut = each.config.start + (len(each.bars) - each.config.start) // 2
-            job = CellJob(key=f"noise-{number}", start=each.config.start, stop=len(each.bars), warmup=each.config.start)
+            stop = cut + (len(each.bars) - cut) // _SHOWN
+            job = CellJob(key=f"noise-{number}", start=each.config.start, stop=stop, warmup=each.config.start)
             bars[job.key] = with_noise_from(each.bars, cut, np.random.default_rng([_SEED, number]))
             cells.append(NoiseCell(place, job, cut))
         return cls(cells=tuple(cells), bars=bars, config=bench.config)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evolution.search import as_entrant
+from evolution.plural import plural
 from evolution.selection import hypervolume, pareto_front, select
+from evolution.standings import as_entrant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +40,8 @@ class Comparison:
         """One line for people."""
         verdict = "dominates" if self.dominates else "does not dominate"
         return (
-            f"tonight's front {verdict} the one of earlier nights: {self.beaten} of its {self.earlier} members are beaten, "
+            f"tonight's front {verdict} the one of earlier nights: of its {plural(self.earlier, 'member')} {self.beaten} "
+            f"{'is' if self.beaten == 1 else 'are'} beaten, "
             f"{self.matched} matched; hypervolume {self.volume:.4f} against {self.earlier_volume:.4f}"
         )
 

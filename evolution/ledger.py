@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import insert, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import col
 
 from evolution.kills import is_kill
 from evolution.rows import (
-    candidate_row,
+    candidate_columns,
     candidate_value,
-    interval_row,
-    record_row,
-    source_row,
+    interval_columns,
+    not_finite,
+    record_columns,
+    scorecard_document,
+    source_columns,
     source_value,
-    trial_row,
+    trial_columns,
     trial_value,
 )
 from evolution.run import FindingCount, Resume
 from evolution.run_ledger import LedgerError, RunLedger, UnknownIdError, find_run, same_binding
-from evolution.tables import CandidateRow, RunRow, SourceRow, TrialRow
+from evolution.tables import CandidateRow, RunIntervalRow, RunRow, SourceRow, TrialRecordRow, TrialRow
 from evolution.trial import Trial, TrialOutcome
-from runtime.store import reading, writing
+from runtime.store import reading, writing, writing_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
-    from sqlalchemy import Select
+    from sqlalchemy import Connection, Engine, Insert, Select
     from sqlalchemy.orm import Session
+    from sqlmodel import SQLModel
 
+    from evolution.interval import BarInterval
+    from evolution.rows import Columns
     from evolution.run import RunFacts
     from runtime.source import StrategySource
 
@@ -44,6 +53,11 @@ _REPEATABLE = (TrialOutcome.REJECTED, TrialOutcome.FAILED, TrialOutcome.VETOED, 
 
 class TrialLedger(RunLedger):
     """Runs with their trials. Trials are added and never changed; errors are those of ``evolution.run_ledger``."""
+
+    def __init__(self, engine: Engine, *, now: Callable[[], datetime]) -> None:
+        super().__init__(engine, now=now)
+        self._stored_intervals: frozenset[tuple[str, BarInterval]] = frozenset()
+        """Bars of runs that this ledger has seen stored: the same for every trial of a run."""
 
     def add_trials(self, trials: Sequence[Trial]) -> int:
         """Store trials, all of them or none, and say how many were new.
@@ -57,17 +71,21 @@ class TrialLedger(RunLedger):
             ValueError: A figure is not finite.
         """
         created = self._now()
-        with writing(self._engine) as session:
-            for run_id in sorted({trial.candidate.run_id for trial in trials}):
-                find_run(session, run_id)
-            fresh = _without_stored(session, trials)
-            _add_missing_sources(session, (trial.candidate.source for trial in fresh))
-            session.add_all(candidate_row(trial.candidate) for trial in fresh)
-            session.flush()  # no relationships are declared, so the order of the tables is ours to keep
-            session.add_all(trial_row(trial, created) for trial in fresh)
-            session.flush()
-            _add_records(session, fresh)
-        return len(fresh)
+        intervals = _intervals(trials) - self._stored_intervals
+        try:
+            # Nearly always they are new, and the keys of the tables say so when they are not.
+            with writing_rows(self._engine) as connection:
+                _insert(connection, trials, intervals, created)
+            count = len(trials)
+        except IntegrityError:
+            with writing(self._engine) as session:
+                for run_id in sorted({trial.candidate.run_id for trial in trials}):
+                    find_run(session, run_id)
+                fresh = _without_stored(session, trials)
+                _insert(session.connection(), fresh, intervals, created)
+            count = len(fresh)
+        self._stored_intervals |= intervals
+        return count
 
     def trials(self, run_id: str, *, generation: int | None = None) -> tuple[Trial, ...]:
         """A run's trials, ordered by generation and index."""
@@ -211,24 +229,67 @@ def _place_of(trial: Trial) -> tuple[str, int, int]:
     return trial.candidate.run_id, trial.candidate.generation, trial.candidate.index
 
 
-def _add_missing_sources(session: Session, sources: Iterable[StrategySource]) -> None:
-    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    rows = [source_row(source).model_dump() for source in {(s.sha256, s.language): s for s in sources}.values()]
-    if rows:
-        session.execute(insert(SourceRow).on_conflict_do_nothing(), rows)
+def _insert(
+    connection: Connection, trials: Sequence[Trial], intervals: Iterable[tuple[str, BarInterval]], created: datetime
+) -> None:
+    """Write new trials, with their sources, candidates, active returns and, once per run, the bars that those were made on.
+
+    Raises:
+        IntegrityError: One of them is stored already, or its run is not.
+        ValueError: A figure is not finite.
+    """
+    candidates = [trial.candidate for trial in trials]
+    sources = {(source.sha256, source.language): source for source in (each.source for each in candidates)}
+    _add(connection, SourceRow, [source_columns(source) for source in sources.values()], or_ignore=True)
+    _add(connection, CandidateRow, [candidate_columns(candidate) for candidate in candidates])
+    try:
+        _add(connection, TrialRow, [trial_columns(trial, created) for trial in trials])
+    except StatementError as error:
+        # The serializer of JSON has refused a figure; which one is of interest only then.
+        culprit = next(filter(_holds_no_number, trials), None) if isinstance(error.orig, ValueError) else None
+        if culprit is None:
+            raise
+        raise not_finite(culprit) from error
+    _add(connection, TrialRecordRow, [record_columns(trial, trial.record) for trial in trials if trial.record])
+    ordered = sorted(intervals, key=lambda pair: (pair[0], pair[1].symbol, pair[1].start))
+    _add(
+        connection, RunIntervalRow, [interval_columns(run_id, interval) for run_id, interval in ordered], or_ignore=True
+    )
 
 
-def _add_records(session: Session, trials: Sequence[Trial]) -> None:
-    """Active returns, and once per run the bars that they were made on."""
-    session.add_all(record_row(trial, trial.record) for trial in trials if trial.record is not None)
-    intervals = {
+def _add(connection: Connection, table: type[SQLModel], rows: list[Columns], *, or_ignore: bool = False) -> None:
+    if not rows:
+        return
+    is_lite = connection.dialect.name == "sqlite"
+    statement = _inserting(table, is_lite=is_lite, or_ignore=or_ignore)
+    connection.execute(statement, rows if len(rows) > 1 else rows[0])
+
+
+@cache
+def _inserting(table: type[SQLModel], *, is_lite: bool, or_ignore: bool) -> Insert:
+    """Made once per table, since making it takes longer than carrying it out."""
+    columns = table.__table__  # type: ignore[attr-defined]  # every table model has one
+    if or_ignore:
+        return (sqlite.insert if is_lite else postgresql.insert)(columns).on_conflict_do_nothing()
+    return insert(columns)
+
+
+def _holds_no_number(trial: Trial) -> bool:
+    try:
+        json.dumps(trial.scorecard and scorecard_document(trial.scorecard), allow_nan=False)
+    except ValueError:
+        return True
+    return False
+
+
+def _intervals(trials: Sequence[Trial]) -> frozenset[tuple[str, BarInterval]]:
+    """The bars that some trials' records were made on, with their runs."""
+    return frozenset(
         (trial.candidate.run_id, interval)
         for trial in trials
         if trial.record is not None
         for interval in trial.record.intervals
-    }
-    for run_id, interval in sorted(intervals, key=lambda pair: (pair[0], pair[1].symbol, pair[1].start)):
-        session.merge(interval_row(run_id, interval))
+    )
 
 
 def _trials() -> Select[TrialRow, CandidateRow, SourceRow]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from evolution.evaluate import recalled_trial
 
 if TYPE_CHECKING:
+    from evolution.bench import CellBench
     from evolution.candidate import Candidate
     from evolution.cascade import Cascade
-    from evolution.evaluate import CellBench
     from evolution.ledger import TrialLedger
     from evolution.run import RunFacts
     from evolution.trial import Trial

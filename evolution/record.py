@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evolution.evaluate import BenchCell
+    from evolution.bench import BenchCell
     from fitness.evidence import RunReturns
     from runtime.kernel import RunReport
 

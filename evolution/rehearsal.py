@@ -18,7 +18,7 @@ from runtime.kernel import RunEnd
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evolution.evaluate import Evaluator
+    from evolution.bench import Evaluator
     from gates import Evaluation, Verdict
     from runtime.kernel import RunReport
     from runtime.source import StrategySource

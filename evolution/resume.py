@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evolution.run import GenerationSummary
-from evolution.selection import hypervolume
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
 
 def summary_of(search: Search, generation: int, trials: Sequence[Trial]) -> GenerationSummary:
     """A generation at a glance, just after the search was told all of it."""
-    goals = [trial.scorecard.objectives for trial in search.front if trial.scorecard and trial.scorecard.objectives]
     counts = {outcome.value: sum(trial.outcome is outcome for trial in trials) for outcome in TrialOutcome}
-    return GenerationSummary(generation=generation, hypervolume=hypervolume(goals) if goals else None, counts=counts)
+    return GenerationSummary(generation=generation, hypervolume=search.volume if search.front else None, counts=counts)
 
 
 def take_up(search: Search, ledger: TrialLedger, run_id: str, trials: Iterable[Trial]) -> None:

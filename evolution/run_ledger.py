@@ -47,15 +47,25 @@ class RunLedger:
         self._engine = engine
         self._now = now
 
-    def start_run(self, facts: RunFacts) -> RunRecord:
-        """Give a run its id and begin it. Ids of one day count up, so they sort by age."""
+    def start_run(self, facts: RunFacts, *, story: Mapping[str, Any] | None = None) -> RunRecord:
+        """Give a run its id and begin it. Ids of one day count up, so they sort by age.
+
+        Args:
+            facts: What it is started with.
+            story: What is known of it from the first moment on.
+        """
         created = self._now()
         day = f"r-{created:%Y%m%d}-"
         with writing(self._engine) as session:
             taken = session.scalars(select(col(RunRow.id)).where(col(RunRow.id).startswith(day)))
             number = 1 + max((int(run_id.removeprefix(day)) for run_id in taken), default=0)
             record = RunRecord(
-                id=f"{day}{number:03d}", facts=facts, status=RunStatus.RUNNING, created=created, finished=None
+                id=f"{day}{number:03d}",
+                facts=facts,
+                status=RunStatus.RUNNING,
+                created=created,
+                finished=None,
+                story=story or {},
             )
             session.add(run_row(record))
         return record
@@ -100,6 +110,12 @@ class RunLedger:
         """
         with reading(self._engine) as session:
             return run_record(find_run(session, id_or_prefix))
+
+    def records(self, *, limit: int) -> tuple[RunRecord, ...]:
+        """The newest runs without their counts, newest first; cheap enough to ask every few seconds."""
+        newest = select(RunRow).order_by(col(RunRow.created).desc(), col(RunRow.id).desc()).limit(limit)
+        with reading(self._engine) as session:
+            return tuple(run_record(row) for row in session.scalars(newest))
 
     def runs(self, *, limit: int | None = None) -> tuple[RunListing, ...]:
         """Runs with their counts, newest first."""

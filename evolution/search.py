@@ -13,108 +13,29 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from evolution.archive import Archive
-from evolution.candidate import candidate_id, derived_seed
+from evolution.candidate import derived_seed
 from evolution.families import Families
 from evolution.islands import pass_on, places_of
-from evolution.selection import Boxes, Entrant, hypervolume, pareto_front, select, tournament
+from evolution.noise import measured_boxes
+from evolution.places import Breeding, Places
+from evolution.selection import hypervolume
+from evolution.standings import Standings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from evolution.plan import SearchPlan
+    from evolution.proposal import Proposal
+    from evolution.selection import Boxes
     from evolution.trial import Trial
 
 
 # Migration draws from a stream of its own; indices of places never come near.
 _MIGRATION = 1 << 40
-
-
-class ProposalKind(StrEnum):
-    """How a candidate is to be made."""
-
-    SEED = "seed"
-    """Take the starter with the proposal's index as it is."""
-    OFFLINE_MUTATE = "offline/mutate"
-    OFFLINE_CROSSOVER = "offline/crossover"
-    OFFLINE_TUNE = "offline/tune"
-    """Move the numbers of the parent to where those of its relatives say that they are better."""
-    LLM_MUTATE = "llm/mutate"
-    LLM_CROSSOVER = "llm/crossover"
-
-    @property
-    def is_crossover(self) -> bool:
-        """True when it takes two parents."""
-        return self in {ProposalKind.OFFLINE_CROSSOVER, ProposalKind.LLM_CROSSOVER}
-
-    @property
-    def uses_model(self) -> bool:
-        """True when a language model is to write it."""
-        return self in {ProposalKind.LLM_MUTATE, ProposalKind.LLM_CROSSOVER}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPlan:
-    """How wide and how long a search is, and how it fills its places."""
-
-    generations: int
-    """All generations, the starting one included."""
-    population: int
-    """Candidates per generation, and most survivors."""
-    crossover_rate: float = 0.3
-    """Chance that a place of the next generation goes to a crossover of two parents (0..1)."""
-    llm_share: float = 0.0
-    """Chance that a place goes to a language model (0..1); from generation 1 on."""
-    boxes: Boxes | None = None
-    """Compare objectives in boxes of this size; None compares them as they are."""
-    islands: int = 1
-    """Parts of the population that are selected apart; place ``i`` belongs to island ``i % islands``."""
-    migrate_every: int = 4
-    """Generations between two migrations from island to island."""
-    archive_rate: float = 0.0
-    """Chance that a place takes a parent from the archive of ways of trading instead of from the survivors (0..1)."""
-    tune_rate: float = 0.0
-    """Chance that a place of a mutation goes to one step of constant optimisation (0..1)."""
-    patience: int | None = None
-    """Generations in a row without a larger hypervolume on train after which the search ends; None never ends it."""
-    is_control: bool = False
-    """The control arm: parents are drawn evenly from the starting generation, so nothing is ever learned from a score."""
-
-    def __post_init__(self) -> None:
-        allowed = {
-            "generations": (self.generations >= 1, "at least 1"),
-            "population": (self.population >= 4, "at least 4"),
-            "crossover_rate": (0 <= self.crossover_rate <= 1, "between 0 and 1"),
-            "llm_share": (0 <= self.llm_share <= 1, "between 0 and 1"),
-            "islands": (1 <= self.islands <= self.population // 4, "at least 1, with 4 places on each"),
-            "migrate_every": (self.migrate_every >= 1, "at least 1"),
-            "archive_rate": (0 <= self.archive_rate <= 1, "between 0 and 1"),
-            "tune_rate": (0 <= self.tune_rate <= 1, "between 0 and 1"),
-            "patience": (self.patience is None or self.patience >= 1, "at least 1, or None"),
-        }
-        for name, (is_allowed, rule) in allowed.items():
-            if not is_allowed:
-                raise ValueError(f"search plan: {name} = {getattr(self, name)}, must be {rule}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """One place in a generation, to be filled by an operator."""
-
-    id: str
-    """The candidate's id, ``g003-c017``."""
-    run_id: str
-    generation: int
-    index: int
-    kind: ProposalKind
-    parents: tuple[str, ...]
-    """Candidate ids of this run, better ranked first; empty for seeds."""
-    seed: int
-    """For the operator's own random generator; 63 bits, so that it fits any database."""
-    relatives: tuple[str, ...] = ()
-    """Candidate ids with objectives whose form is that of the parent, itself included, oldest first; for ``OFFLINE_TUNE`` only."""
 
 
 class SearchEnd(Enum):
@@ -136,6 +57,9 @@ class _Told:
     """Trials of the generation in progress."""
     survivors: tuple[Trial, ...] = ()
     front: tuple[Trial, ...] = ()
+    """All that nobody dominates, however little they differ."""
+    boxes: Boxes | None = None
+    """As measured on the starting generation."""
     archive: Archive = field(default_factory=Archive)
     volumes: tuple[float, ...] = ()
     """Hypervolume of each island at the last migration."""
@@ -171,12 +95,13 @@ class Search:
         self._run_id = run_id
         self._seed = seed
         self._told = _Told(islands=((),) * plan.islands)
-        self._places = places_of(plan.population, plan.islands)
-        self._entrants: dict[str, Entrant] = {}
+        self._sizes = places_of(plan.population, plan.islands)
+        self._places = Places(plan=plan, run_id=run_id, seed=seed)
+        self._standings = Standings()
         self._families = Families()
         self._is_stopped = False
         self._generation = 0
-        self._proposals = self._first_generation(min(starters, plan.population))
+        self._proposals = self._places.starting(starters)
 
     @property
     def plan(self) -> SearchPlan:
@@ -195,8 +120,16 @@ class Search:
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """Feasible trials of all generations that no other one dominates, in order of id; copies in behaviour count once."""
-        return self._told.front
+        """Feasible trials of all generations that no other one dominates, in order of id; copies in behaviour count once.
+
+        Of those that differ by less than a box (``SearchPlan.box_width``) one is left.
+        """
+        return self._standings.clear_of_noise(self._told.front, self._told.boxes)
+
+    @property
+    def volume(self) -> float:
+        """Hypervolume of what nobody dominates, whether noise keeps it there or not: it never falls."""
+        return self._told.volume
 
     @property
     def archive(self) -> Archive:
@@ -213,7 +146,7 @@ class Search:
         island = proposal.index % self._plan.islands
         members = self._told.islands[island]
         kept = [trial for trial in members if trial.scorecard is not None and trial.scorecard.violation == 0]
-        return not self._plan.is_control and len(kept) >= self._places[island]
+        return not self._plan.is_control and len(kept) >= self._sizes[island]
 
     @property
     def end(self) -> SearchEnd | None:
@@ -284,20 +217,23 @@ class Search:
         trials = [told.pending[identity] for identity in sorted(told.pending)]
         ran = tuple(trial for trial in trials if trial.scorecard is not None)
         ranked = tuple(trial for trial in ran if trial.scorecard is not None and trial.scorecard.objectives is not None)
-        self._entrants |= {trial.candidate.id: as_entrant(trial) for trial in ranked}
+        self._standings.take_in(ranked)
         self._families.take_in(trials)
         count = self._plan.islands
         islands = tuple(
-            self._selected((*members, *(trial for trial in ranked if trial.candidate.index % count == island)), places)
-            for island, (members, places) in enumerate(zip(told.islands, self._places, strict=True))
+            self._standings.selected(
+                (*members, *(trial for trial in ranked if trial.candidate.index % count == island)), places
+            )
+            for island, (members, places) in enumerate(zip(told.islands, self._sizes, strict=True))
         )
-        front = self._front_of((*told.front, *ranked))
+        front = self._standings.front((*told.front, *ranked))
         volume = hypervolume(
             trial.scorecard.objectives for trial in front if trial.scorecard and trial.scorecard.objectives
         )
         following = _Told(
             islands=islands,
             front=front,
+            boxes=self._measured(ranked) if self._generation == 0 else told.boxes,
             archive=told.archive.grown(ranked),
             volumes=told.volumes,
             volume=volume,
@@ -310,17 +246,24 @@ class Search:
             self._migrate(following)
         following.survivors = self._ranking(following.islands)
         self._told = following
-        self._entrants = {trial.candidate.id: self._entrants[trial.candidate.id] for trial in self._remembered()}
+        self._standings.keep(self._remembered())
         self._generation += 1
-        self._proposals = self._next_generation() if self._generation < self._plan.generations else ()
+        self._proposals = (
+            self._places.following(self._generation, self._breeding())
+            if self._generation < self._plan.generations
+            else ()
+        )
+
+    def _measured(self, trials: Sequence[Trial]) -> Boxes | None:
+        return measured_boxes(trials, self._plan.box_width) if self._plan.box_width else None
 
     def _migrate(self, told: _Told) -> None:
         passage = pass_on(
             told.islands,
-            places=self._places,
+            places=self._sizes,
             before=told.volumes,
             archive=told.archive,
-            select=self._selected,
+            select=self._standings.selected,
             rng=random.Random(derived_seed(self._seed, self._generation, _MIGRATION)),
         )
         told.islands, told.volumes = passage.islands, passage.volumes
@@ -341,118 +284,25 @@ class Search:
         if len(islands) == 1:
             return tuple(islands[0])
         members = {trial.candidate.id: trial for island in islands for trial in island}
-        return self._selected(list(members.values()), self._plan.population)
+        return self._standings.selected(members.values(), self._plan.population)
 
-    def _selected(self, trials: Sequence[Trial], places: int) -> tuple[Trial, ...]:
-        by_id = {trial.candidate.id: trial for trial in trials}
-        chosen = select(self._entrants_of(by_id.values()), places, boxes=self._plan.boxes)
-        return tuple(by_id[survivor.id] for survivor in chosen)
-
-    def _front_of(self, trials: Sequence[Trial]) -> tuple[Trial, ...]:
-        by_id = {trial.candidate.id: trial for trial in trials}
-        return tuple(
-            by_id[identity] for identity in pareto_front(self._entrants_of(by_id.values()), boxes=self._plan.boxes)
-        )
-
-    def _entrants_of(self, trials: Iterable[Trial]) -> list[Entrant]:
-        """Made once per trial."""
-        return [self._entrants[trial.candidate.id] for trial in trials]
-
-    def _first_generation(self, starters: int) -> tuple[Proposal, ...]:
-        """The starters as they are, then jittered ones in turn until the population is full."""
-        seeds = [self._proposal(index, ProposalKind.SEED, ()) for index in range(starters)]
-        jittered = [
-            self._proposal(index, ProposalKind.OFFLINE_MUTATE, (seeds[index % starters].id,))
-            for index in range(starters, self._plan.population)
-        ]
-        return (*seeds, *jittered)
-
-    def _next_generation(self) -> tuple[Proposal, ...]:
-        rng = random.Random(derived_seed(self._seed, self._generation))
-        stocks = [self._breeding_stock(island) for island in range(self._plan.islands)]
-        if not all(stocks):
-            return ()
-        picks = [iter(self._picks(stock, 2 * places, rng)) for stock, places in zip(stocks, self._places, strict=True)]
-        ranks = [{trial.candidate.id: place for place, trial in enumerate(stock)} for stock in stocks]
-        elites = () if self._plan.is_control else self._told.archive.elites
-        proposals = []
-        for index in range(self._plan.population):
-            island = index % self._plan.islands
-            is_crossover = rng.random() < self._plan.crossover_rate
-            uses_model = rng.random() < self._plan.llm_share
-            first, second = next(picks[island]), next(picks[island])
-            if self._plan.archive_rate and elites and rng.random() < self._plan.archive_rate:
-                elite = rng.choice(elites).candidate.id
-                first, second = (first, elite) if is_crossover else (elite, second)
-            rank = ranks[island]
-            if is_crossover and first == second:
-                second = rng.choice([identity for identity in rank if identity != first] or [first])
-            is_crossover = is_crossover and first != second
-            # What comes from the archive and is no survivor stands behind all that are.
-            behind = len(rank)
-            parents = sorted((first, second), key=lambda each: rank.get(each, behind)) if is_crossover else [first]
-            kind = _kind(is_crossover=is_crossover, uses_model=uses_model)
-            relatives = self._relatives(first, rng) if kind is ProposalKind.OFFLINE_MUTATE else ()
-            if relatives:
-                kind = ProposalKind.OFFLINE_TUNE
-            proposals.append(self._proposal(index, kind, tuple(parents), relatives))
-        return tuple(proposals)
-
-    def _relatives(self, parent: str, rng: random.Random) -> tuple[str, ...]:
-        """Whom a parent's numbers are to be compared with; nobody when the place goes to another operator."""
-        rate = self._plan.tune_rate
-        if self._plan.is_control or not rate or rng.random() >= rate:
-            return ()
-        return self._families.relatives(parent)
-
-    def _breeding_stock(self, island: int) -> tuple[Trial, ...]:
-        """Who is bred from on an island, best first. Only what ran; a rejected, killed or failed candidate never is."""
+    def _breeding(self) -> Breeding:
+        """What the next generation is bred from. Only what ran; a rejected, killed or failed candidate never is."""
+        told, count = self._told, self._plan.islands
         if self._plan.is_control:
-            return self._told.starters
-        return self._told.islands[island] or self._told.survivors or self._told.ran
-
-    def _picks(self, stock: Sequence[Trial], count: int, rng: random.Random) -> Sequence[str]:
-        if self._plan.is_control or not self._told.survivors:
-            return [rng.choice(stock).candidate.id for _ in range(count)]
-        return tournament(self._entrants_of(stock), count, rng, boxes=self._plan.boxes)
-
-    def _proposal(
-        self, index: int, kind: ProposalKind, parents: tuple[str, ...], relatives: tuple[str, ...] = ()
-    ) -> Proposal:
-        return Proposal(
-            id=candidate_id(self._generation, index),
-            run_id=self._run_id,
-            generation=self._generation,
-            index=index,
-            kind=kind,
-            parents=parents,
-            seed=derived_seed(self._seed, self._generation, index),
-            relatives=relatives,
+            return Breeding(
+                stocks=(told.starters,) * count, elites=(), parents=_drawn_evenly, relatives=self._families.relatives
+            )
+        return Breeding(
+            stocks=[members or told.survivors or told.ran for members in told.islands],
+            elites=told.archive.elites,
+            parents=self._standings.parents if told.survivors else _drawn_evenly,
+            relatives=self._families.relatives,
         )
 
 
-def as_entrant(trial: Trial) -> Entrant:
-    """What selection needs to know of a trial that has objectives.
-
-    Raises:
-        ValueError: it has none.
-    """
-    card = trial.scorecard
-    if card is None or card.objectives is None:
-        raise ValueError(f"trial {trial.candidate.id} has no objectives and cannot be ranked")
-    return Entrant(
-        id=trial.candidate.id,
-        objectives=card.objectives,
-        violation=card.violation,
-        behaviour=trial.behaviour,
-        rhythm=trial.rhythm,
-    )
-
-
-def _kind(*, is_crossover: bool, uses_model: bool) -> ProposalKind:
-    if uses_model:
-        return ProposalKind.LLM_CROSSOVER if is_crossover else ProposalKind.LLM_MUTATE
-    return ProposalKind.OFFLINE_CROSSOVER if is_crossover else ProposalKind.OFFLINE_MUTATE
+def _drawn_evenly(stock: Sequence[Trial], count: int, rng: random.Random) -> list[str]:
+    return [rng.choice(stock).candidate.id for _ in range(count)]
 
 
 def _least_violating(trials: Sequence[Trial], count: int) -> tuple[Trial, ...]:

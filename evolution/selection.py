@@ -43,12 +43,12 @@ NICHE_PLACES = 2
 class Boxes:
     """Sizes below which two objectives count as equal (epsilon domination, Laumanns et al. 2002).
 
-    A guard against a front full of noise: about half a standard error of five years of daily returns.
+    A guard against a front full of noise; ``evolution.noise`` measures how large they have to be.
     """
 
-    sharpe: float = 0.2
-    calmar: float = 0.2
-    turnover: float = 0.1
+    sharpe: float
+    calmar: float
+    turnover: float
     """On the scale of ``log(1 + turnover)``."""
 
     def __post_init__(self) -> None:
@@ -100,29 +100,20 @@ class Survivor:
 
 
 class ConstrainedFitness(base.Fitness):  # type: ignore[misc]  # DEAP is untyped
-    """A DEAP fitness with Deb's constrained domination, optionally on boxes instead of raw values."""
+    """A DEAP fitness with Deb's constrained domination."""
 
     weights = (1.0, 1.0, -1.0)
-    __slots__ = ("box", "crowding_dist", "violation")
+    __slots__ = ("crowding_dist", "violation")
 
-    def __init__(
-        self,
-        values: tuple[float, float, float] | tuple[()] = (),
-        *,
-        violation: float = 0.0,
-        box: tuple[int, int, int] | None = None,
-    ) -> None:
+    def __init__(self, values: tuple[float, float, float] | tuple[()] = (), *, violation: float = 0.0) -> None:
         super().__init__(values)
         self.violation = violation
-        self.box = box
         self.crowding_dist = 0.0
 
     def dominates(self, other: ConstrainedFitness, obj: slice = slice(None)) -> bool:
         """True when this one is to be preferred whatever anybody's taste: feasible first, then less violation, then Pareto."""
         if self.violation != other.violation:
             return self.violation < other.violation
-        if self.box is not None and other.box is not None and self.box != other.box:
-            return all(mine >= theirs for mine, theirs in zip(self.box, other.box, strict=True))
         return bool(super().dominates(other, obj))
 
     def _key(self) -> tuple[float, tuple[float, ...]]:
@@ -141,7 +132,7 @@ class ConstrainedFitness(base.Fitness):  # type: ignore[misc]  # DEAP is untyped
         return self._key() <= other._key()
 
     def __deepcopy__(self, memo: dict[int, object]) -> ConstrainedFitness:
-        twin = type(self)(violation=self.violation, box=self.box)
+        twin = type(self)(violation=self.violation)
         twin.wvalues = self.wvalues
         twin.crowding_dist = self.crowding_dist
         return twin
@@ -164,7 +155,7 @@ class _Ranked(NamedTuple):
         return (self.front, -self.individual.fitness.crowding_dist, self.individual.entrant.id)
 
 
-def select(entrants: Iterable[Entrant], places: int, *, boxes: Boxes | None = None) -> tuple[Survivor, ...]:
+def select(entrants: Iterable[Entrant], places: int) -> tuple[Survivor, ...]:
     """The survivors, best first: at most ``places``, fewer when niches are full or entrants are copies of one another.
 
     The result depends on the set of entrants only, not on their order.
@@ -172,12 +163,11 @@ def select(entrants: Iterable[Entrant], places: int, *, boxes: Boxes | None = No
     Args:
         entrants: parents and children together.
         places: how many may survive.
-        boxes: compare in boxes instead of raw values.
 
     Raises:
         ValueError: two entrants have the same id.
     """
-    thinned = _thin_niches(_individuals(_without_copies(entrants), boxes))
+    thinned = _thin_niches(_individuals(_without_copies(entrants)))
     # Deb's crowded comparison: whole fronts, then the least crowded of the one that does not fit.
     chosen = [each.individual for each in _rank(thinned)[: max(places, 0)]]
     return tuple(
@@ -191,17 +181,27 @@ def select(entrants: Iterable[Entrant], places: int, *, boxes: Boxes | None = No
     )
 
 
-def pareto_front(entrants: Iterable[Entrant], *, boxes: Boxes | None = None) -> tuple[str, ...]:
+def pareto_front(entrants: Iterable[Entrant]) -> tuple[str, ...]:
     """Ids of the feasible entrants that no other one dominates, in order of id; copies in behaviour count once."""
     feasible = [entrant for entrant in _without_copies(entrants) if entrant.violation == 0]
     if not feasible:
         return ()
-    return tuple(sorted(individual.entrant.id for individual in _fronts(_individuals(feasible, boxes))[0]))
+    return tuple(sorted(individual.entrant.id for individual in _fronts(_individuals(feasible))[0]))
 
 
-def tournament(
-    entrants: Iterable[Entrant], picks: int, rng: random.Random, *, boxes: Boxes | None = None
-) -> tuple[str, ...]:
+def clear_of_noise(front: Iterable[Entrant], boxes: Boxes) -> tuple[str, ...]:
+    """Ids of a front's members without those that only noise keeps there, in order of id.
+
+    One member per box, the one with the highest Sharpe ratio, and none in a box that another one's box dominates.
+    """
+    best: dict[tuple[int, int, int], Entrant] = {}
+    for entrant in sorted(front, key=lambda each: (-each.objectives.sharpe, each.id)):
+        best.setdefault(boxes.place(entrant.objectives), entrant)
+    dominates = _pareto(np.array(list(best), dtype=np.float64).reshape(-1, 3))
+    return tuple(sorted(entrant.id for place, entrant in enumerate(best.values()) if not dominates[:, place].any()))
+
+
+def tournament(entrants: Iterable[Entrant], picks: int, rng: random.Random) -> tuple[str, ...]:
     """Ids of parents: ``picks`` winners of binary tournaments by domination, then by crowding distance.
 
     Works for any number of entrants from one on and any number of picks; DEAP's own function wants multiples of four.
@@ -209,7 +209,7 @@ def tournament(
     Raises:
         ValueError: there is nobody to pick from, or two entrants have the same id.
     """
-    individuals = _individuals(_by_id(entrants), boxes)
+    individuals = _individuals(_by_id(entrants))
     if not individuals:
         raise ValueError("a tournament needs at least one entrant")
     _rank(individuals)
@@ -258,17 +258,13 @@ def _without_copies(entrants: Iterable[Entrant]) -> list[Entrant]:
     return list(kept.values())
 
 
-def _individuals(entrants: Sequence[Entrant], boxes: Boxes | None) -> list[_Individual]:
-    return [_Individual(entrant, _fitness(entrant, boxes)) for entrant in entrants]
+def _individuals(entrants: Sequence[Entrant]) -> list[_Individual]:
+    return [_Individual(entrant, _fitness(entrant)) for entrant in entrants]
 
 
-def _fitness(entrant: Entrant, boxes: Boxes | None) -> ConstrainedFitness:
+def _fitness(entrant: Entrant) -> ConstrainedFitness:
     goals = entrant.objectives
-    return ConstrainedFitness(
-        (goals.sharpe, goals.calmar, goals.turnover),
-        violation=entrant.violation,
-        box=None if boxes is None else boxes.place(goals),
-    )
+    return ConstrainedFitness((goals.sharpe, goals.calmar, goals.turnover), violation=entrant.violation)
 
 
 def _rank(individuals: list[_Individual]) -> list[_Ranked]:
@@ -291,19 +287,9 @@ def _fronts(individuals: Sequence[_Individual]) -> list[list[_Individual]]:
     fronts: list[list[_Individual]] = []
     for _, group in groupby(ordered, key=lambda each: each.fitness.violation):
         equals = list(group)
-        fronts += [[equals[place] for place in front] for front in _peeled(_dominations(equals))]
+        dominates = _pareto(np.array([each.fitness.wvalues for each in equals]))
+        fronts += [[equals[place] for place in front] for front in _peeled(dominates)]
     return fronts
-
-
-def _dominations(equals: Sequence[_Individual]) -> NDArray[np.bool_]:
-    """Who dominates whom among those that violate equally, shape ``(n, n)``; row dominates column."""
-    raw = _pareto(np.array([each.fitness.wvalues for each in equals]))
-    if any(each.fitness.box is None for each in equals):
-        return raw
-    boxes = np.array([each.fitness.box for each in equals])
-    same = (boxes[:, None, :] == boxes[None, :, :]).all(axis=2)
-    dominates: NDArray[np.bool_] = np.where(same, raw, _pareto(boxes))
-    return dominates
 
 
 def _pareto(points: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from evolution.plural import plural
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
@@ -51,7 +53,7 @@ class CandidateBudget:
         """See ``Stop``."""
         if progress.candidates + progress.next_candidates <= self.most:
             return None
-        return f"{progress.candidates} candidates were tried, and another generation would pass {self.most}"
+        return f"{plural(progress.candidates, 'candidate was', 'candidates were')} tried, and another generation would pass {self.most}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evolution.trial import TrialOutcome
 
@@ -35,6 +35,23 @@ class OperatorCount(NamedTuple):
     scored: int
     better: int
     """Of those, children with a higher seed score than each parent that has one."""
+
+
+def given_up(story: Mapping[str, Any]) -> str | None:
+    """Why a run that was killed does not go on by itself any more; None when that was not decided."""
+    reason = story.get("given_up")
+    return None if not reason else f"it does not go on by itself: {reason}"
+
+
+def going_on_lines(story: Mapping[str, Any]) -> list[str]:
+    """How often a run that was killed went on by itself, and why no more; none for a run that nobody killed."""
+    resumes, ending = story.get("resumes") or [], given_up(story)
+    times = "once" if len(resumes) == 1 else f"{len(resumes)} times"
+    told = [
+        f"went on by itself {times}, last at {each['at'][:16].replace('T', ' ')} UTC: {each['reason']}"
+        for each in resumes[-1:]
+    ]
+    return [*told, *([ending] if ending else [])]
 
 
 def memory_of(trials: Iterable[Trial]) -> MemoryCount:

@@ -14,19 +14,19 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import bindparam, delete, insert, or_, select, update
 from sqlmodel import col
 
 from evolution.candidate import Candidate, Provenance
 from evolution.sharing_tables import RunLeaseRow, SharedCandidateRow, SharedRunRow
 from runtime.source import Language, StrategySource
-from runtime.store import database_time, reading, writing
+from runtime.store import database_time, reading, writing, writing_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Engine
+    from sqlalchemy import ColumnElement, Engine, Table
 
 CLAIM_S = 30.0
 """Seconds without a sign of life after which a helper's candidate is anybody's; a beat is a third of it."""
@@ -83,24 +83,19 @@ class Workboard:
                 )
             )
             there = set(session.scalars(select(col(SharedCandidateRow.candidate_id)).where(of_run)))
-            session.add_all(
-                _row(candidate, is_full=is_full.get(candidate.id, False))
+            rows = [
+                _columns(candidate, is_full=is_full.get(candidate.id, False))
                 for candidate in candidates
                 if candidate.id not in there
-            )
+            ]
+            if rows:
+                session.connection().execute(insert(SharedCandidateRow), rows)
 
     def claim(self, run_id: str, candidate_id: str) -> bool:
         """Whether the leader may try a candidate now; not while a helper that lives is at it, or has done it."""
-        with writing(self._engine) as session:
-            free = _is_free(database_time(session))
-            changed = session.execute(
-                update(SharedCandidateRow)
-                .where(
-                    col(SharedCandidateRow.run_id) == run_id, col(SharedCandidateRow.candidate_id) == candidate_id, free
-                )
-                .values(holder=_LEADER, expires=None)
-            )
-            return bool(changed.rowcount)  # type: ignore[attr-defined]  # an UPDATE has one
+        with writing_rows(self._engine) as connection:
+            place = {"of_run": run_id, "wanted": candidate_id, "now": database_time(connection)}
+            return bool(connection.execute(_CLAIM, place).rowcount)
 
     def is_done(self, run_id: str, candidate_id: str) -> bool:
         """Whether a helper has stored a trial for it."""
@@ -191,25 +186,42 @@ def _is_free(now: datetime) -> ColumnElement[bool]:
     )
 
 
-def _row(candidate: Candidate, *, is_full: bool) -> SharedCandidateRow:
+_BOARD: Table = SharedCandidateRow.__table__  # type: ignore[attr-defined]  # every table model has one
+# Made once, since making it takes longer than carrying it out.
+_CLAIM = (
+    update(_BOARD)
+    .where(
+        _BOARD.c.run_id == bindparam("of_run"),
+        _BOARD.c.candidate_id == bindparam("wanted"),
+        ~_BOARD.c.is_done,
+        or_(_BOARD.c.holder.is_(None), _BOARD.c.expires <= bindparam("now")),
+    )
+    .values(holder=_LEADER, expires=None)
+)
+
+
+def _columns(candidate: Candidate, *, is_full: bool) -> dict[str, object]:
     origin = asdict(candidate.provenance)
     seed = origin["seed"]
-    return SharedCandidateRow(
-        run_id=candidate.run_id,
-        candidate_id=candidate.id,
-        generation=candidate.generation,
-        index=candidate.index,
-        language=candidate.source.language.value,
-        data=candidate.source.data,
+    return {
+        "run_id": candidate.run_id,
+        "candidate_id": candidate.id,
+        "generation": candidate.generation,
+        "index": candidate.index,
+        "language": candidate.source.language.value,
+        "data": candidate.source.data,
         # Seeds may have more bits than a number in JSON keeps on SQLite.
-        origin=origin
+        "origin": origin
         | {
             "seed": None if seed is None else str(seed),
             "structure": candidate.structure,
             "redraws": candidate.redraws,
         },
-        is_full=is_full,
-    )
+        "is_full": is_full,
+        "holder": None,
+        "expires": None,
+        "is_done": False,
+    }
 
 
 def _candidate(row: SharedCandidateRow) -> Candidate:

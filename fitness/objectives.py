@@ -77,7 +77,7 @@ def score_cells(cells: Sequence[CellResult], rules: ScoreRules = DEFAULT_RULES) 
     scores = mean_scores(cells)
     return Scorecard(
         cells=tuple(cells),
-        objectives=_objectives(cells, rules),
+        objectives=objectives_of(cells, rules),
         violation=math.fsum(veto.size for veto in vetoes),
         vetoes=tuple(veto.sentence for veto in vetoes),
         score=scores.candidate,
@@ -107,7 +107,7 @@ def _round_trips(cells: Sequence[CellResult], rules: ScoreRules) -> Veto | None:
     trades, limit = _trades(cells), rules.min_trades
     if trades >= limit:
         return None
-    return Veto(f"{trades} closed round trips over all cells (at least {limit} needed)", 1.0 - trades / limit)
+    return Veto(f"closed round trips over all cells: {trades} (at least {limit} needed)", 1.0 - trades / limit)
 
 
 def _definition(cells: Sequence[CellResult], rules: ScoreRules) -> Veto | None:
@@ -127,7 +127,8 @@ CONSTRAINTS: tuple[Callable[[Sequence[CellResult], ScoreRules], Veto | None], ..
 """All hard limits, in the order in which their vetoes are listed."""
 
 
-def _objectives(cells: Sequence[CellResult], rules: ScoreRules) -> Objectives | None:
+def objectives_of(cells: Sequence[CellResult], rules: ScoreRules) -> Objectives | None:
+    """The objectives over some cells; None when the ratios are undefined in too many of them."""
     defined = _defined(cells)
     if len(defined) < _needed(cells, rules):
         return None

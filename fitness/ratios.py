@@ -40,17 +40,19 @@ def simple_returns(equity: Series) -> Series:
 
 def is_constant(values: Series) -> bool:
     """True when nothing but rounding noise separates the values (or when there are fewer than two)."""
-    if len(values) < 2:
-        return True
-    spread = float(np.std(values, ddof=1))
-    return spread <= _ABSOLUTE_NOISE + _RELATIVE_NOISE * abs(float(np.mean(values)))
+    return len(values) < 2 or _is_noise(float(np.std(values, ddof=1)), float(np.mean(values)))
+
+
+def _is_noise(spread: float, mean: float) -> bool:
+    return spread <= _ABSOLUTE_NOISE + _RELATIVE_NOISE * abs(mean)
 
 
 def sharpe_per_bar(returns: Series) -> float | None:
     """Sharpe ratio ``mean(r) / std(r, ddof=1)``, not annualised (Sharpe 1994); None without dispersion."""
-    if is_constant(returns):
+    if len(returns) < 2:
         return None
-    return float(np.mean(returns) / np.std(returns, ddof=1))
+    mean, spread = float(np.mean(returns)), float(np.std(returns, ddof=1))
+    return None if _is_noise(spread, mean) else mean / spread
 
 
 def sharpe_ratio(returns: Series, bars_per_year: float) -> float | None:

@@ -61,30 +61,35 @@ def trade_digest(trades: Sequence[Trade]) -> TradeDigest | None:
     """The digest of a run's closed round trips; None without any."""
     if not trades:
         return None
-    glimpses = [_glimpse(trade) for trade in trades]
-    wins = [each.net_return for each in glimpses if each.net_return > 0]
-    losses = [each.net_return for each in glimpses if each.net_return <= 0]
+    # Only one of them becomes a glimpse: there are twenty to a run, and a dozen runs to a candidate.
+    net = [_net_return(trade) for trade in trades]
+    wins = [each for each in net if each > 0]
+    losses = [each for each in net if each <= 0]
     held = [trade.exit_row - trade.entry_row for trade in trades]
     short = sum(bars for trade, bars in zip(trades, held, strict=True) if trade.side is Side.SELL)
     gross = sum(max(0.0, trade.pnl + trade.fees) for trade in trades)
     return TradeDigest(
-        count=len(glimpses),
-        win_rate=len(wins) / len(glimpses),
+        count=len(trades),
+        win_rate=len(wins) / len(trades),
         mean_win=fmean(wins) if wins else None,
         mean_loss=fmean(losses) if losses else None,
-        median_bars=float(median(each.bars for each in glimpses)),
+        median_bars=float(median(held)),
         fee_share=sum(trade.fees for trade in trades) / gross if gross > 0 else None,
-        exits=dict(sorted(Counter(each.exit_reason for each in glimpses).items())),
-        worst=min(glimpses, key=lambda each: each.net_return),
+        exits=dict(sorted(Counter([trade.exit_reason for trade in trades]).items())),
+        worst=_glimpse(trades[net.index(min(net))]),
         short_share=short / sum(held) if sum(held) else 0.0,
     )
 
 
 def _glimpse(trade: Trade) -> TradeGlimpse:
     return TradeGlimpse(
-        net_return=trade.pnl / (abs(trade.quantity) * trade.entry_price),
+        net_return=_net_return(trade),
         bars=trade.exit_row - trade.entry_row,
         mae=trade.mae,
         mfe=trade.mfe,
         exit_reason=trade.exit_reason,
     )
+
+
+def _net_return(trade: Trade) -> float:
+    return trade.pnl / (abs(trade.quantity) * trade.entry_price)

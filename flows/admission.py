@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evolution.plural import plural
 from evolution.pool import AlreadyIn, Entered, NotAdmitted, admission_bars
 from flows import opening
 
@@ -20,7 +21,7 @@ def admit_finalists(night: Night) -> tuple[Consideration, ...]:
             "admission: no candidate is feasible and beats buy and hold on train, so there is nobody to admit"
         )
         return ()
-    night.watch.now(f"admission of {len(finalists)} finalists")
+    night.watch.now(f"admission of {plural(len(finalists), 'finalist')}")
     settings = night.settings
     verdicts: list[Consideration] = []
     # The search's own cage never held a validation bar; these are opened when the search is over, and the one for proof runs

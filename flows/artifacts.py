@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import httpx
 from prefect.artifacts import (
     create_markdown_artifact,
     create_progress_artifact,
@@ -12,36 +14,44 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
-from evolution.report import escape_cell, escape_markdown
+from evolution.escaping import escape_cell, escape_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.trial import Trial
 
+# A drawing that cannot be shown, since the server is being started anew, must not end a night. May be entered again and again.
+_OPTIONAL = contextlib.suppress(httpx.HTTPError)
+
 
 def publish_generation(run_id: str, generation: int, trials: Sequence[Trial]) -> None:
     """The table artifact of one generation, best first."""
     ranked = sorted(trials, key=_rank)
-    create_table_artifact(
-        table=[_row(place, trial) for place, trial in enumerate(ranked, 1)],
-        key="generation",
-        description=f"Run {run_id}, generation g{generation:03d}: scored first, then what was refused, and why.",
-    )
+    with _OPTIONAL:
+        create_table_artifact(
+            table=[_row(place, trial) for place, trial in enumerate(ranked, 1)],
+            key="generation",
+            description=f"Run {run_id}, generation g{generation:03d}: scored first, then what was refused, and why.",
+        )
 
 
-def open_progress(run_id: str) -> UUID:
-    """A progress bar for the run; feed it with ``show_progress``."""
-    artifact = create_progress_artifact(
-        progress=0.0, key="run-progress", description=f"Run {run_id}: share of candidates tried"
-    )
-    assert isinstance(artifact, UUID)  # called from a synchronous flow
-    return artifact
+def open_progress(run_id: str) -> UUID | None:
+    """A progress bar for the run; feed it with ``show_progress``. None when the server is away."""
+    with _OPTIONAL:
+        artifact = create_progress_artifact(
+            progress=0.0, key="run-progress", description=f"Run {run_id}: share of candidates tried"
+        )
+        assert isinstance(artifact, UUID)  # called from a synchronous flow
+        return artifact
+    return None
 
 
-def show_progress(artifact: UUID, share: float) -> None:
+def show_progress(artifact: UUID | None, share: float) -> None:
     """Move the bar to ``share`` (0..1)."""
-    update_progress_artifact(artifact_id=artifact, progress=round(100 * share, 1))
+    if artifact is not None:
+        with _OPTIONAL:
+            update_progress_artifact(artifact_id=artifact, progress=round(100 * share, 1))
 
 
 def publish_summary(markdown: str, *, run_id: str, generations: Mapping[str, str]) -> None:
@@ -55,11 +65,12 @@ def publish_summary(markdown: str, *, run_id: str, generations: Mapping[str, str
     # Relative, since nobody here knows under which address a person looks at the UI.
     links = [f"- [{escape_markdown(name)}](/runs/flow-run/{identity})" for name, identity in generations.items()]
     way_on = [f"\n## See also\n\n- its page, with curves and code: `trigate report {run_id} --open`", *links]
-    create_markdown_artifact(
-        markdown=markdown + "\n".join(way_on) + "\n",
-        key="run-report",
-        description="What the night found, and what it refused.",
-    )
+    with _OPTIONAL:
+        create_markdown_artifact(
+            markdown=markdown + "\n".join(way_on) + "\n",
+            key="run-report",
+            description="What the night found, and what it refused.",
+        )
 
 
 def _rank(trial: Trial) -> tuple[bool, float, float, str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from evolution.llm import CallBook, EndpointClient
     from evolution.trial import Trial
-    from flows.night import Order
+    from flows.order import Order
     from flows.settings import Settings
     from flows.watch import Watch
 

@@ -14,11 +14,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evolution.afterwards import ArmReport, validate_arm
+from evolution.plan import SearchPlan
+from evolution.plural import plural
 from evolution.pool import admission_bars
 from evolution.pool.readings import ValidationReads
 from evolution.pool.shelf import binding_of
 from evolution.run import RunStatus
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from flows import opening
 from flows.night import Night
 from flows.watch import SilentWatch
@@ -33,7 +35,7 @@ def run_control(night: Night) -> tuple[ArmReport, ArmReport]:
     Goes on where it was cut short. Returns the search's report and the control's.
     """
     with _control_of(night) as control:
-        night.watch.now(f"control arm {control.run_id}: {len(night.trials)} candidates without selection")
+        night.watch.now(f"control arm {control.run_id}: {plural(len(night.trials), 'candidate')} without selection")
         with ThreadPoolExecutor(max_workers=night.settings.worker_count()) as pool:
             while control.search.end is None:
                 list(pool.map(control.try_candidate, control.breed()))
@@ -76,6 +78,7 @@ def _control_of(night: Night) -> Iterator[Night]:
         generations=max(night.search.generation, 1),
         population=order.population,
         crossover_rate=order.crossover_rate,
+        box_width=order.box_width,
         is_control=True,
     )
     control = Night(

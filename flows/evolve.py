@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prefect import flow
 from prefect.events import emit_event
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -32,11 +32,13 @@ from flows.problems import Problem, UsageProblem
 from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
+from flows.ties import AGAIN, Tie
 from flows.watch import SilentWatch
 from runtime.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from prefect.client.schemas.objects import State
     from prefect.futures import PrefectFuture
@@ -83,9 +85,7 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
         generations: dict[str, str] = {}
         while opened.search.end is None and opened.stop_reason() is None:
             # One runner per generation; workers differ from machine to machine, results do not.
-            runner: Any = ThreadPoolTaskRunner(
-                max_workers=opened.settings.worker_count()
-            )  # its generic is not spelled out upstream
+            runner: Any = ThreadPoolTaskRunner(max_workers=opened.at_once())  # its generic is not spelled out upstream
             number = opened.search.generation
             # What a flow answers with is the data of the state that it returns.
             answer = generation.with_options(task_runner=runner)(opened.run_id, number)
@@ -137,10 +137,23 @@ def _joined(form: NightForm, run: str | None) -> Iterator[Night]:
     else:
         opening.named_set(form.data, home)  # a path from a form is never opened
         order = new_order(settings, seed=form.seed, profile=form.profile)
-    if form.deadline_minutes is not None:
-        order = replace(order, until=now() + timedelta(minutes=form.deadline_minutes))
-    with open_night(settings, home, SilentWatch(), order) as night:
+    order = replace(order, until=_until(form))
+    with open_night(settings, home, SilentWatch(), order, tie=_tie(order.until)) as night:
         yield night
+
+
+def _until(form: NightForm) -> datetime | None:
+    """The earlier one of the form's two ways to name a deadline."""
+    minutes = form.deadline_minutes
+    named = (form.until, None if minutes is None else now() + timedelta(minutes=minutes))
+    return min((each for each in named if each is not None), default=None)
+
+
+def _tie(until: datetime | None) -> Tie | None:
+    """What this process is to the station, which looks after flow runs of deployments."""
+    if deployment.id is None:
+        return None
+    return Tie(flow_run=str(flow_run.id), until=until, is_automatic=AGAIN in flow_run.tags)
 
 
 def _wait(night: Night, futures: Mapping[str, PrefectFuture[State[str]]]) -> NightOutage | StoreError | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")]
 """Name of a data set; no path."""
@@ -40,6 +40,11 @@ class NightForm(BaseModel):
         default=None,
         title="Deadline in minutes",
         description="After that no further generation begins; what there is goes to admission. Empty: no deadline.",
+    )
+    until: AwareDatetime | None = Field(
+        default=None,
+        title="Done by",
+        description="A moment with its time zone, by which admission is over, too; the earlier one where there is a deadline in minutes.",
     )
     resume: Annotated[str, Field(pattern=r"^r-[0-9-]{1,40}$")] | None = Field(
         default=None,

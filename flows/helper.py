@@ -26,10 +26,9 @@ from evolution.workboard import CLAIM_S, DamagedParcelError, Workboard
 from flows import opening
 from flows.clock import now
 from flows.heartbeat import beating
-from flows.identity import code_digest, config_hash
+from flows.identity import Identity, difference, identity
 from flows.problems import EnvironmentProblem
 from runtime.store import impatient
-from runtime.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from evolution.evaluate import CellBench
+    from evolution.bench import CellBench
     from evolution.run import RunFacts
     from evolution.trial import Trial, TrialOutcome
     from evolution.workboard import Job
@@ -187,17 +186,7 @@ def help_along(run: SharedRun, told: Callable[[Job, TrialOutcome | None], object
 
 
 def _require_same(run_id: str, code: str, facts: RunFacts, settings: Settings) -> None:
-    for what, theirs, ours, way_out in (
-        ("engine version", facts.engine_version, ENGINE_VERSION, "install the same version on both machines"),
-        ("program", code, code_digest(), "install the same Trigate, Python and libraries on both machines"),
-        (
-            "configuration",
-            facts.config_hash,
-            config_hash(settings),
-            "give both machines the same [run] and [limits] in trigate.toml",
-        ),
-    ):
-        if theirs != ours:
-            raise EnvironmentProblem(
-                f"run {run_id}: its {what} is {theirs[:12]} and is {ours[:12]} here, so results would not compare; {way_out}"
-            )
+    theirs = Identity(facts.engine_version, code, facts.config_hash)
+    other = difference(theirs, identity(settings))
+    if other is not None:
+        raise EnvironmentProblem(f"run {run_id}: {other}")

@@ -8,10 +8,43 @@ import platform
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from runtime.version import ENGINE_VERSION
 
 if TYPE_CHECKING:
     from flows.settings import Settings
+
+
+class Identity(NamedTuple):
+    """What must be the same on two machines, or their results do not compare."""
+
+    engine_version: str
+    code: str
+    """``code_digest`` of the program."""
+    config_hash: str
+
+
+def identity(settings: Settings) -> Identity:
+    """That of this process."""
+    return Identity(ENGINE_VERSION, code_digest(), config_hash(settings))
+
+
+def difference(theirs: Identity, ours: Identity) -> str | None:
+    """Why results of this process would not compare with another one's, and the way out; None when they do."""
+    for what, other, own, way_out in (
+        ("engine version", theirs.engine_version, ours.engine_version, "install the same version on both machines"),
+        ("program", theirs.code, ours.code, "install the same Trigate, Python and libraries on both machines"),
+        (
+            "configuration",
+            theirs.config_hash,
+            ours.config_hash,
+            "give both machines the same [run] and [limits] in trigate.toml",
+        ),
+    ):
+        if other != own:
+            return f"its {what} is {other[:12]} and is {own[:12]} here, so results would not compare; {way_out}"
+    return None
 
 
 def config_hash(settings: Settings) -> str:

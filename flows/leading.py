@@ -51,6 +51,14 @@ def led(engine: Engine, home: Path, run_id: str) -> Iterator[Engine]:
                 leases.release(lease)
 
 
+def is_led(engine: Engine, home: Path, run_id: str) -> bool:
+    """Whether a process leads a run: one of this home that holds its lock, or one elsewhere whose lease has not run out."""
+    if runlock.is_held(home / "runs" / run_id / "lock"):
+        return True
+    leader = Leases(engine).holder(run_id)
+    return leader is not None and leader.holder != place(home) and leader.free_in_s > 0
+
+
 def is_cut_short(engine: Engine, home: Path, record: RunRecord) -> bool:
     """Whether a run is stored as running while nobody leads it any more, here or elsewhere."""
     if record.status is not RunStatus.RUNNING:

@@ -16,7 +16,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest
+from evolution.bench import CellBench
+from evolution.evaluate import CageEvaluator, behaviour_digest
 from evolution.morning import GENERATOR, Curve, curve_of, morning_of, read_stored, render_page
 from evolution.morning.shown import is_drawable
 from flows import opening

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.candidate import Candidate
 from evolution.cascade import Cascade
 from evolution.evaluate import CageEvaluator, run_trial
+from evolution.finalists import best_score, finalists
 from evolution.heritage import compare
 from evolution.ledger import LedgerError
 from evolution.llm.breeder import Outage
 from evolution.llm.fallback import FALLBACK
 from evolution.memory import recalled
-from evolution.niches import are_alike
 from evolution.operators import canonical_hash
+from evolution.plural import plural
 from evolution.rehearsal import Rehearsal
-from evolution.report import run_summary
 from evolution.resume import summary_of, take_up
 from evolution.seeds import seed_sources
 from evolution.stops import CandidateBudget, CpuBudget, Deadline, Progress, Stop, first_reason
+from evolution.summary import run_summary
 from evolution.trial import Trial, TrialOutcome
-from flows.settings import ARCHIVE_RATE, TUNE_RATE
 from gates import check
 from runtime.store import FencedError, StoreError
 
@@ -36,61 +37,25 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
+    from evolution.bench import CellBench
     from evolution.candidate_files import CandidateFiles
-    from evolution.evaluate import CellBench, Foresight
+    from evolution.evaluate import Foresight
     from evolution.ledger import TrialLedger
     from evolution.llm.team import Team
     from evolution.pool import Pool
-    from evolution.report import RunSummary
+    from evolution.proposal import Proposal
     from evolution.run import RunFacts
-    from evolution.search import Proposal, Search
+    from evolution.search import Search
+    from evolution.summary import RunSummary
     from evolution.workboard import Workboard
+    from flows.cluster import Cluster
+    from flows.order import Order
     from flows.settings import Settings
     from flows.watch import Watch
     from gates import Verdict
     from runtime.cage import Cage
     from runtime.market import DataSet
     from runtime.source import StrategySource
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """What a person or a schedule asks for: sizes and names, nothing secret, nothing of the machine."""
-
-    data: str
-    """Name of a registered or built-in data set."""
-    generations: int
-    population: int
-    crossover_rate: float
-    llm_share: float
-    seed: int
-    profile: str | None = None
-    """Names of LLM profiles, separated by commas; None keeps to the offline operators."""
-    resume: str | None = None
-    """Id of the run to go on with; None starts a new one."""
-    replay: str | None = None
-    """Id of the run to run once more from what it has stored, with no network; None asks the models."""
-    islands: int = 1
-    archive_rate: float = ARCHIVE_RATE
-    tune_rate: float = TUNE_RATE
-    patience: int | None = None
-    """Generations without a larger hypervolume after which the search ends; None never ends it."""
-    candidates: int | None = None
-    """Most candidates; None leaves it to generations and population."""
-    cpu_s: float | None = None
-    """Most processor time of all candidates, in seconds; None sets no limit."""
-    control: bool = False
-    """Let the control arm run afterwards with the same budget, and compare both on validation."""
-    control_of: str | None = None
-    """Id of the run whose control arm this is; None for a search of its own."""
-    warm_start: bool = False
-    """Start also from the front of earlier nights."""
-    warm: tuple[str, ...] = ()
-    """``run/candidate`` of those that it started from: what a resumed run starts from, too."""
-    documents: bool = False
-    """Start also from documents of the closed language."""
-    until: datetime | None = None
-    """Be done by then, admission included. Of this call only: a resumed run is given another one, or none."""
 
 
 class NightOutage(Exception):
@@ -128,6 +93,8 @@ class Night:
     """Trials of the run that this one repeats, by candidate id; empty for a run of its own."""
     board: Workboard | None = None
     """Where other processes can take candidates to try; None keeps them all here."""
+    cluster: Cluster | None = None
+    """Who tries those that no model wrote; None for this process."""
     trials: dict[str, Trial] = field(default_factory=dict)
     """All trials of the run by candidate id."""
     _is_stopping: threading.Event = field(default_factory=threading.Event)
@@ -272,7 +239,18 @@ class Night:
         recalled = self._recalled(made, cascade)
         if recalled is not None:
             return self._keep(recalled)
-        return self._keep(run_trial(made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade))
+        here = partial(run_trial, made, rehearsal, self.bench, foresight=self.foresight, cascade=cascade)
+        if self.cluster is None or not isinstance(planned, Candidate):
+            return self._keep(here())
+        found = self.cluster.attempt(made, cascade, here, self._is_stopping)
+        if found is None:
+            raise NightOutage(f"candidate {candidate_id} is on the Dask cluster, and the run was stopped")
+        return self._keep(replace(found, candidate=made))
+
+    def at_once(self) -> int:
+        """Candidates that are tried at the same time. Models are asked from here, and so are their children tried."""
+        here = self.settings.worker_count()
+        return here if self.cluster is None or self.models is not None else max(here, self.cluster.width())
 
     def _recalled(self, made: Candidate, cascade: Cascade) -> Trial | None:
         """What an earlier night found out about the same strategy; None when nobody knows."""
@@ -310,7 +288,7 @@ class Night:
         asked = {proposal.id for proposal in self.search.ask()}
         missing = asked - {trial.candidate.id for trial in trials}
         if missing:
-            raise NightOutage(f"{len(missing)} candidates of generation {number + 1} were not tried")
+            raise NightOutage(f"{plural(len(missing), 'candidate')} of generation {number + 1} left untried")
         self.search.tell([trial for trial in trials if trial.candidate.id in asked])
         for trial in trials:
             self._learn_probe(trial)
@@ -333,29 +311,11 @@ class Night:
 
     def best_score(self) -> float | None:
         """Highest seed score of a feasible trial so far."""
-        scores = [
-            trial.scorecard.score
-            for trial in self.trials.values()
-            if trial.outcome is TrialOutcome.SCORED and trial.scorecard and trial.scorecard.score is not None
-        ]
-        return max(scores, default=None)
+        return best_score(self.trials.values())
 
     def finalists(self) -> tuple[Trial, ...]:
-        """Who may read validation: the best of those that beat buy and hold, one per niche, at most as many as set.
-
-        Near-copies would spend several reads, and several places of the pool, on one idea.
-        """
-        chosen: list[Trial] = []
-        ranked = sorted(self.trials.values(), key=lambda trial: (-_score(trial), trial.candidate.id))
-        for trial in ranked:
-            card = trial.scorecard
-            if len(chosen) == self.settings.search.admissions:
-                break
-            if trial.outcome is not TrialOutcome.SCORED or card is None or not card.beats_buy_and_hold:
-                continue
-            if not any(are_alike(trial.rhythm, other.rhythm) for other in chosen):
-                chosen.append(trial)
-        return tuple(chosen)
+        """Who may read validation, at most as many as set (``evolution.finalists``)."""
+        return finalists(self.trials.values(), self.settings.search.admissions)
 
     def summary(self) -> RunSummary:
         """What a report of the run says."""
@@ -464,8 +424,3 @@ def _is_offline(trial: Trial, generation: int) -> bool:
     operator = trial.candidate.provenance.operator
     is_here = trial.candidate.generation == generation and trial.outcome is not TrialOutcome.BARREN
     return is_here and not operator.startswith("llm/") and not operator.endswith(FALLBACK)
-
-
-def _score(trial: Trial) -> float:
-    card = trial.scorecard
-    return card.score if card is not None and card.score is not None else float("-inf")

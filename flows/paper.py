@@ -15,7 +15,7 @@ from prefect.events import emit_event
 from prefect.states import Completed, Failed
 from pydantic import Field
 
-from evolution.report import escape_markdown
+from evolution.escaping import escape_markdown
 from flows.many import run_here
 from flows.settings import home_folder, load_settings
 from flows.trading import open_room
@@ -86,7 +86,9 @@ def paper(run: Run) -> State[str]:
     name = "elsewhere" if ending.status is None else ending.status.value
     emit("end", run, status=name, reason=ending.reason)
     message = f"{run} is {name}: {ending.reason}"
-    if ending.status in {RunStatus.FAILED, RunStatus.DRIFTED}:
+    if ending.is_refused:
+        return Failed(name="Refused", message=f"{run} is refused: {ending.reason}")
+    if ending.status in {RunStatus.FAILED, RunStatus.DRIFTED, RunStatus.REVOKED}:
         return Failed(name=name.capitalize(), message=message)
     return Completed(name=name.capitalize(), message=message)
 

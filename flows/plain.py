@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def search_plainly(night: Night) -> None:
     """Breed, try and select until the search is over; nothing is admitted."""
-    with ThreadPoolExecutor(max_workers=night.settings.worker_count()) as pool:
+    with ThreadPoolExecutor(max_workers=night.at_once()) as pool:
         while night.search.end is None and night.stop_reason() is None:
             try:
                 list(pool.map(night.try_candidate, night.breed()))

@@ -14,7 +14,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State  # noqa: TC002 - without it Prefect cannot read the flow's annotations, and makes no form
 from prefect.states import Completed
 
-from evolution.report import escape_markdown
+from evolution.escaping import escape_markdown
+from evolution.plural import plural
 from flows import opening
 from flows.forms import EVERY_SET, RefreshForm
 from flows.output import plain
@@ -75,7 +76,7 @@ def refresh_data(sets: RefreshForm = EVERY_SET) -> State[str]:
     )
     troubles = [each.problem for each in done if each.problem is not None]
     new = sum(each.new_bars for each in done)
-    words = f"{len(done) - len(troubles)} of {len(done)} sets are up to date, {new} bars are new"
+    words = f"{len(done) - len(troubles)} of {plural(len(done), 'set')} up to date, {plural(new, 'new bar')}"
     if troubles:
         return Completed(name="Incomplete", message=f"{words}; {troubles[0]}")
     return Completed(name="Fetched" if new else "Nothing new", message=words)
@@ -87,6 +88,6 @@ def in_markdown(done: Sequence[Refreshed]) -> str:
         return "No data set came from a feed."
     return "\n".join(
         f"- {escape_markdown(each.name)}: "
-        + (f"{each.new_bars} new bars" if each.problem is None else escape_markdown(plain(each.problem)))
+        + (plural(each.new_bars, "new bar") if each.problem is None else escape_markdown(plain(each.problem)))
         for each in done
     )

@@ -13,8 +13,8 @@ from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.states import Completed
 
+from evolution.escaping import escape_markdown
 from evolution.pool import EntryStatus, Pool
-from evolution.report import escape_markdown
 from flows import opening
 from flows.clock import now
 from flows.settings import home_folder

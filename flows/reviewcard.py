@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evolution.report import escape_markdown
+from evolution.escaping import escape_markdown
 from flows.output import plain
 
 if TYPE_CHECKING:

@@ -52,9 +52,7 @@ _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE",
 """What a server of ours sees of the environment. An allow-list: keys of models must not reach it."""
 
 # Asks the kernel to end the server when the process that started it dies, however it dies (PR_SET_PDEATHSIG = 1).
-_DIE_WITH_PARENT = (
-    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 15); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-)
+_DIE_WITH_PARENT = "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, int(sys.argv[1])); os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +213,9 @@ def quiet() -> dict[str, str]:
     return dict(_QUIET)
 
 
-def with_parent(*words: str) -> list[str]:
-    """A command of our interpreter that the kernel ends when the process that started it dies, however it dies."""
-    return [sys.executable, "-c", _DIE_WITH_PARENT, *words]
+def with_parent(*words: str, signal_number: int = signal.SIGTERM) -> list[str]:
+    """A command of our interpreter to which the kernel sends a signal when the process that started it dies, however it dies."""
+    return [sys.executable, "-c", _DIE_WITH_PARENT, str(int(signal_number)), *words]
 
 
 def launch_server(port: int, log: Path, extra: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evolution.llm.budget import Budget
 from evolution.llm.profile import LlmProfile
+from flows.dask_section import DaskSection
 from flows.feeds import FeedSection
 from flows.hooks import PlanHooks
 from flows.problems import EnvironmentProblem, UsageProblem
@@ -31,6 +32,7 @@ CONFIG_NAME = "trigate.toml"
 # What a search does unless it is told otherwise, whoever starts it.
 ARCHIVE_RATE = 0.2
 TUNE_RATE = 0.3
+BOX_WIDTH = 0.5
 
 
 class _Section(BaseModel):
@@ -54,6 +56,9 @@ class SearchSection(_Section):
     """Share of places that take a parent from the archive of ways of trading."""
     tune_rate: Annotated[float, Field(ge=0, le=1)] = TUNE_RATE
     """Share of mutations that move several numbers at once, to where relatives did well or nobody has been."""
+    box_width: Annotated[float, Field(ge=0, le=4)] = BOX_WIDTH
+    """Members of the front that differ by less are one: in standard errors of the objectives over the folds, as measured on the
+    starting generation; 0 keeps all of them."""
     patience: Annotated[int, Field(ge=1, le=1_000)] | None = None
     """Generations without a better front on train after which a run ends."""
     candidates: Annotated[int, Field(ge=4)] | None = None
@@ -105,12 +110,17 @@ class PaperSection(_Section):
     """Signed into each deployment: most that one order may be worth, whatever the guards say."""
     deployment_days: Annotated[int, Field(ge=1, le=3_650)] = 90
     """How long a signed deployment is good for."""
+    faults_in_a_row: Annotated[int, Field(ge=1, le=10_000)] = 20
+    """So many faults that may pass (feed, database, a process that was killed), one after the other, end a run: pauses of 1 s, doubled up
+    to 60 s, make that a quarter of an hour."""
+    most_gap: Annotated[float, Field(gt=1, le=1_000)] | None = 2.0
+    """Live bars: an open that is more than so many times the close before it, or less than that part of it, stops the run."""
     guards: RiskLimits = RiskLimits()
     """``[paper.guards]``."""
     plans: Permissions = Permissions()
     """``[paper.plans]``: what people and models may plan by hand."""
     hooks: PlanHooks = PlanHooks()
-    """``[paper.hooks]``: commands around the steps of a plan made by hand."""
+    """``[paper.hooks]``: commands around the steps of a plan, its execution in an unattended run included."""
 
 
 class Settings(_Section):
@@ -134,6 +144,8 @@ class Settings(_Section):
     paper: PaperSection = PaperSection()
     feeds: dict[str, FeedSection] = Field(default_factory=dict)
     """Where bars can be fetched from, by name: ``[feeds.NAME]``."""
+    dask: DaskSection | None = None
+    """A cluster that tries candidates, ``[dask]``; None tries them in threads of this process."""
     llm: dict[str, LlmProfile] = Field(default_factory=dict)
     """Endpoints by profile name: ``[llm.NAME]``."""
 

@@ -41,6 +41,10 @@ class Station:
     worker_pid: int | None = None
     restarts: int = 0
     """How often a server or worker that had died was started again."""
+    resumed: int = 0
+    """How many flow runs were begun in the place of dead ones."""
+    trouble: str = ""
+    """What keeps it from starting the server again, or from looking after flows, at the moment."""
     reason: str = ""
     """Why it failed."""
 

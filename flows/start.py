@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import secrets
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import httpx
+
+from evolution.bench import CellBench
 from evolution.bench_parcel import pack
 from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CellBench, Foresight
+from evolution.evaluate import Foresight
 from evolution.foresight import NoiseBench
 from evolution.heritage import front_of
 from evolution.ledger import TrialLedger, UnknownIdError
+from evolution.plan import SearchPlan
 from evolution.pool import Pool
 from evolution.pruning import is_pruned
 from evolution.run import RunFacts, RunStatus
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from evolution.seeds import document_sources, seed_sources
 from evolution.workboard import Parcel, Workboard
-from flows import leading, opening
+from flows import leading, opening, ties
 from flows.calls import open_clients, open_team
 from flows.clock import now
-from flows.identity import code_digest, config_hash
-from flows.night import NIGHTS, Night, NightOutage, Order
+from flows.cluster import joined
+from flows.identity import code_digest, config_hash, identity
+from flows.night import NIGHTS, Night, NightOutage
+from flows.order import Order
 from flows.problems import UsageProblem
 from runtime.store import StoreError, impatient
 from runtime.version import ENGINE_VERSION
@@ -41,6 +48,7 @@ if TYPE_CHECKING:
     from evolution.run import RunRecord
     from evolution.trial import Trial
     from flows.settings import Settings
+    from flows.ties import Tie
     from flows.watch import Watch
     from runtime.market import DataSet
 
@@ -60,6 +68,7 @@ def new_order(settings: Settings, *, seed: int | None, profile: str | None) -> O
         islands=settings.search.islands,
         archive_rate=settings.search.archive_rate,
         tune_rate=settings.search.tune_rate,
+        box_width=settings.search.box_width,
         patience=settings.search.patience,
         candidates=settings.search.candidates,
         cpu_s=settings.search.cpu_s,
@@ -116,11 +125,19 @@ def _refuse_control(record: RunRecord) -> None:
 
 def _planned(facts: RunFacts) -> dict[str, Any]:
     """Of the rates only those above 0 are stored; a run of an earlier version had none of them."""
-    return {"archive_rate": 0.0, "tune_rate": 0.0, **facts.plan, "warm": tuple(facts.plan.get("warm", ()))}
+    return {
+        "archive_rate": 0.0,
+        "tune_rate": 0.0,
+        "box_width": 0.0,
+        **facts.plan,
+        "warm": tuple(facts.plan.get("warm", ())),
+    }
 
 
 @contextmanager
-def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> Iterator[Night]:
+def open_night(
+    settings: Settings, home: Path, watch: Watch, order: Order, *, tie: Tie | None = None
+) -> Iterator[Night]:
     """A run that is ready for its next generation. How it ends is written down, whatever ends it.
 
     Args:
@@ -128,6 +145,7 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         home: Holds the store, the data sets and the candidate files.
         watch: Told what happens.
         order: What to run.
+        tie: The flow run of a deployment that this is; None at a terminal.
 
     Raises:
         UsageProblem: unknown data set or profile, a missing key, or a run that cannot go on as it began.
@@ -148,10 +166,13 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         order = replace(order, warm=tuple(_place(trial) for trial in heritage))
         documents = document_sources(next(iter(bars.values())).timeframe) if order.documents else ()
         starters = (*seed_sources(), *documents, *((_place(trial), trial.candidate.source) for trial in heritage))
-        record = _begin(ledger, order, _facts(settings, order, dataset))
+        record = _begin(ledger, order, _facts(settings, order, dataset), tie)
         engine = stack.enter_context(leading.led(engine, home, record.id))
         ledger = TrialLedger(engine, now=now)
         record = ledger.reopen_run(record.id)
+        parts = ties.opening_parts(record.story, tie)
+        if parts:
+            record = ledger.tell(record.id, **parts)
         replayed = {trial.candidate.id: trial for trial in ledger.trials(order.replay)} if order.replay else {}
         night = Night(
             run_id=record.id,
@@ -182,6 +203,18 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
         if night.board is not None:
             parcel = pack(bars, dataset.train_cells(), settings.run_config())
             night.board.publish(record.id, Parcel(code=code_digest(), bench=parcel))
+            if settings.dask is not None:
+                watch.now("bringing the run to the Dask cluster")
+                night.cluster = stack.enter_context(
+                    joined(
+                        settings.dask,
+                        record.id,
+                        identity(settings),
+                        parcel,
+                        watch,
+                        at_once_here=settings.worker_count(),
+                    )
+                )
         night.recall(ledger.trials(record.id))
         NIGHTS[record.id] = night
         stack.callback(NIGHTS.pop, record.id)
@@ -197,10 +230,12 @@ def open_night(settings: Settings, home: Path, watch: Watch, order: Order) -> It
 def _ending(night: Night) -> Iterator[None]:
     try:
         yield
-    except StoreError:  # nothing can be written down; nobody leads the run any more, and that shows
+    except (StoreError, httpx.TransportError, asyncio.CancelledError):
+        # The database or Prefect's server stayed away, or the server took back the deployment's place (a person's wish to cancel comes
+        # as a signal). No fault of the run, and nobody's wish: nobody leads it any more, that shows, and it may go on by itself.
         raise
-    except NightOutage:
-        _finish(night, RunStatus.INTERRUPTED)
+    except NightOutage as outage:
+        _finish(night, RunStatus.INTERRUPTED, why=str(outage))
         raise
     except Exception:  # whatever went wrong, the run must not look as if it were still running
         _finish(night, RunStatus.FAILED)
@@ -211,10 +246,12 @@ def _ending(night: Night) -> Iterator[None]:
     night.ledger.finish_run(night.run_id, RunStatus.FINISHED)
 
 
-def _finish(night: Night, status: RunStatus) -> None:
+def _finish(night: Night, status: RunStatus, *, why: str | None = None) -> None:
     """Write down how it ended, when that can be done at once: what ended it is what must be told."""
     with suppress(StoreError):
-        TrialLedger(impatient(night.engine), now=now).finish_run(night.run_id, status)
+        ledger = TrialLedger(impatient(night.engine), now=now)
+        ledger.tell(night.run_id, interruption=why)
+        ledger.finish_run(night.run_id, status)
 
 
 def _facts(settings: Settings, order: Order, dataset: DataSet) -> RunFacts:
@@ -243,6 +280,7 @@ def _extras(order: Order) -> dict[str, Any]:
         "islands": order.islands if order.islands > 1 else None,
         "archive_rate": order.archive_rate,
         "tune_rate": order.tune_rate,
+        "box_width": order.box_width,
         "patience": order.patience,
         "candidates": order.candidates,
         "cpu_s": order.cpu_s,
@@ -268,11 +306,12 @@ def _place(trial: Trial) -> str:
     return f"{trial.candidate.run_id}/{trial.candidate.id}"
 
 
-def _begin(ledger: TrialLedger, order: Order, facts: RunFacts) -> RunRecord:
+def _begin(ledger: TrialLedger, order: Order, facts: RunFacts, tie: Tie | None) -> RunRecord:
     if order.replay is not None:
         _require_same(ledger.run(order.replay), facts)
     if order.resume is None:
-        return ledger.start_run(facts)
+        # From the first moment on: whoever is killed between here and the lock leaves a run that can be found.
+        return ledger.start_run(facts, story=ties.opening_parts({}, tie))
     record = ledger.run(order.resume)
     _require_same(record, facts)
     return record
@@ -302,6 +341,7 @@ def _plan(order: Order) -> SearchPlan:
         islands=order.islands,
         archive_rate=order.archive_rate,
         tune_rate=order.tune_rate,
+        box_width=order.box_width,
         patience=order.patience,
         is_control=order.control_of is not None,
     )

@@ -1,6 +1,6 @@
 """The station: one Prefect server, one worker and the deployments, kept running for a home folder from ``trigate up`` to ``trigate down``.
 
-A process of its own watches over both and starts them again when they die. It holds a kernel lock while it lives, so a process id that
+A process of its own watches over both and starts them again when they die; its caretaker (``flows.caretaker``) sees to flows that died. It holds a kernel lock while it lives, so a process id that
 is used again fools nobody; what it is doing stands in ``station.json``. Server and worker end with it, however it ends.
 
 The server listens on this machine only and asks for a password, kept in a file that only its owner can read: other users of the machine
@@ -9,6 +9,7 @@ can reach the port. Started by ``flows.commands.up`` as ``python -m flows.statio
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -20,9 +21,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flows import prefect_database
 from flows.api import Api
 from flows.automations import add_automations
+from flows.caretaker import Caretaker
 from flows.commands.signing import PASSPHRASE
+from flows.problems import Problem
+from flows.processes import flow_processes
 from flows.server import (
     START_TIMEOUT_S,
     clean_environment,
@@ -36,7 +41,7 @@ from flows.server import (
 from flows.standing import LOCK, Phase, Station, auth_string, client_environment, forget, write_state
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 CHECKOUT = Path(__file__).parents[1]
 POOL = "trigate"
@@ -45,6 +50,17 @@ POOL = "trigate"
 _POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"type": "object", "properties": {}}}
 # Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
 _PAUSE_BEFORE_RESTART_S = 5.0
+_ATTEMPTS = 5
+# What the server forgets by itself: flow runs that ended 90 days ago with their tasks, logs and artifacts, and events after a week. The file
+# keeps its size and is filled anew; trigate runs prune shortens it sooner.
+_SERVER = {
+    # In memory, as by default, a server that is started anew would not know whose place in a deployment is whose, and end the night.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * 86_400),
+}
+# How often a flow's client asks a server that does not answer, each time after twice as long: eight and a half minutes in all.
+_CLIENT_RETRIES = "8"
 _TURN_S = 0.5
 # For ending in order; after that the kernel ends them.
 _GOODBYE_S = 30.0
@@ -68,6 +84,7 @@ class _Watch:
         self._station = Station(phase=Phase.SERVER, pid=os.getpid(), port=port)
         self._server: subprocess.Popen[bytes] | None = None
         self._worker: subprocess.Popen[bytes] | None = None
+        self._caretaker: Caretaker | None = None
         self._is_ending = False
 
     def run(self) -> int:
@@ -117,19 +134,37 @@ class _Watch:
                 raise _FailureError(trouble)
         self._tell(phase=Phase.WORKER)
         self._work()
+        api = Api(url=self._station.api_url, auth=auth_string(self._home))
+        self._caretaker = Caretaker(self._home, api, pool=POOL, worker=_worker_name())
+        self._caretaker.start()
         self._tell(phase=Phase.READY)
 
     def _turn(self) -> None:
         """Start again what has died."""
         time.sleep(_TURN_S)
+        care = self._caretaker
+        if care is not None and (care.resumed, care.trouble) != (self._station.resumed, self._station.trouble):
+            self._tell(resumed=care.resumed, trouble=care.trouble)
         for process, start in ((self._server, self._serve), (self._worker, self._work)):
             if process is not None and process.poll() is not None and not self._is_ending:
-                self._pause()
-                start()
+                self._again(start)
                 self._tell(phase=Phase.READY, restarts=self._station.restarts + 1)
 
-    def _pause(self) -> None:
-        until = time.monotonic() + _PAUSE_BEFORE_RESTART_S
+    def _again(self, start: Callable[[], None]) -> None:
+        """Start a server or worker anew. A night may be under way that can wait, so a server that does not come up gets more chances."""
+        for attempt in range(1, _ATTEMPTS + 1):
+            self._pause(attempt * _PAUSE_BEFORE_RESTART_S)
+            try:
+                start()
+            except _FailureError as failure:
+                if attempt == _ATTEMPTS:
+                    raise
+                self._tell(trouble=f"{failure}; it is started again")
+            else:
+                return
+
+    def _pause(self, pause_s: float) -> None:
+        until = time.monotonic() + pause_s
         while time.monotonic() < until and not self._is_ending:
             time.sleep(0.1)
 
@@ -142,6 +177,8 @@ class _Watch:
             "PREFECT_SERVER_API_AUTH_STRING": auth_string(self._home),
             # The server's own services speak to its API, too.
             "PREFECT_API_AUTH_STRING": auth_string(self._home),
+            **_SERVER,
+            **self._database_environment(),
         }
         self._server = launch_server(self._station.port, self._folder / "server.log", extra)
         self._tell(server_pid=self._server.pid)
@@ -154,6 +191,14 @@ class _Watch:
             if time.monotonic() - began > START_TIMEOUT_S:
                 raise _FailureError(f"Prefect's server did not answer within {START_TIMEOUT_S:.0f} s; see server.log")
             time.sleep(0.1)
+
+    def _database_environment(self) -> dict[str, str]:
+        """Where the server keeps its history, when that is not in the home folder."""
+        try:
+            database = prefect_database.named()
+        except Problem as problem:
+            raise _FailureError(str(problem)) from None
+        return {} if database is None else database.server_environment()
 
     def _prefect(self, *words: str) -> None:
         """One of Prefect's own commands, against our server, from the checkout."""
@@ -183,14 +228,16 @@ class _Watch:
             dict(os.environ)
             | quiet()
             | client_environment(self._home, self._station.api_url)
-            | {"TRIGATE_HOME": str(self._home)}
+            | {"TRIGATE_HOME": str(self._home), "PREFECT_CLIENT_MAX_RETRIES": _CLIENT_RETRIES}
         )
-        # What opens a person's key is no business of a process that runs flows.
-        environment.pop(PASSPHRASE, None)
-        words = ("worker", "start", "--pool", POOL, "--name", f"{POOL}-{os.uname().nodename}")
+        # What opens a person's key, or the server's database, is no business of a process that runs flows.
+        for name in (PASSPHRASE, prefect_database.VARIABLE):
+            environment.pop(name, None)
+        words = ("worker", "start", "--pool", POOL, "--name", _worker_name())
         with (self._folder / "worker.log").open("ab") as log:
             self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
-                with_parent("-m", "prefect", *words),
+                # Killed outright when the station is: a worker that ends in order ends its flows, and nobody has asked for that.
+                with_parent("-m", "prefect", *words, signal_number=signal.SIGKILL),
                 cwd=self._folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
@@ -201,21 +248,48 @@ class _Watch:
         self._tell(worker_pid=self._worker.pid)
 
     def _stop(self) -> None:
-        """The worker and its flows first, while the server still listens. What a flow cannot write down any more its lock tells."""
-        for process in (self._worker, self._server):
-            if process is None:
-                continue
-            _signal_all(process, signal.SIGTERM)
-            until = time.monotonic() + _GOODBYE_S
-            while _signal_all(process, 0) and time.monotonic() < until:
-                process.poll()  # what has ended is still there until somebody asks
-                time.sleep(0.1)
-            _signal_all(process, signal.SIGKILL)
-            process.wait()
+        """The worker and its flows first, while the server still listens. What a flow cannot write down any more is written here."""
+        if self._caretaker is not None:
+            self._caretaker.stop()
+        _end_group(self._worker)
+        _end_flows(self._home)
+        if self._caretaker is not None:
+            self._caretaker.write_off()
+        _end_group(self._server)
 
     def _tell(self, **changes: Any) -> None:
         self._station = replace(self._station, **changes)
         write_state(self._home, self._station)
+
+
+def _worker_name() -> str:
+    return f"{POOL}-{os.uname().nodename}"
+
+
+def _end_group(process: subprocess.Popen[bytes] | None) -> None:
+    """End a process and what it started, in order where they hear."""
+    if process is None:
+        return
+    _signal_all(process, signal.SIGTERM)
+    until = time.monotonic() + _GOODBYE_S
+    while _signal_all(process, 0) and time.monotonic() < until:
+        process.poll()  # what has ended is still there until somebody asks
+        time.sleep(0.1)
+    _signal_all(process, signal.SIGKILL)
+    process.wait()
+
+
+def _end_flows(home: Path) -> None:
+    """End flows of a worker that was killed: they outlive it, and nobody else knows them."""
+    until = time.monotonic() + _GOODBYE_S
+    asked: set[int] = set()
+    while left := {each.pid for each in flow_processes() if each.home == str(home)}:
+        is_late = time.monotonic() > until
+        for pid in left if is_late else left - asked:  # asked twice it would stop writing down that it ended
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL if is_late else signal.SIGTERM)
+        asked |= left
+        time.sleep(0.2)
 
 
 def _signal_all(leader: subprocess.Popen[bytes], number: int) -> bool:
@@ -248,6 +322,7 @@ def start(home: Path, port: int) -> subprocess.Popen[bytes]:
 def main(arguments: Sequence[str]) -> int:
     """``python -m flows.station HOME PORT``."""
     home, port = arguments
+    os.umask(0o077)  # logs and databases of what is started here are for their owner
     return _Watch(Path(home), int(port)).run()
 
 

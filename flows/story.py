@@ -41,6 +41,9 @@ def _words(document: dict[str, Any]) -> Iterator[str]:
         plan = f", plan {each['plan']}" if each["plan"] else ""
         yield f"{bar} wanted [{each['intent']}] {outcome}{why}{plan}"
     for note in body["notes"]:
+        if note["what"] == "hook":
+            yield f"{bar} {note['detail']}"
+            continue
         yield f"{bar} feed: {note['what']} bar at {note['ts']}, {note['detail']}"
     for lock in body["locks"]:
         yield f"{bar} locked {lock['symbol'] or lock['account']} until {lock['until'][:16]}Z: {lock['reason']}"

@@ -16,7 +16,9 @@ from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import EntryStatus, Pool
 from flows import opening
+from flows.accrual import Accruals, AccruingWatch
 from flows.clock import now
+from flows.hooks import ExecutionHooks
 from flows.problems import EnvironmentProblem, UsageProblem
 from gates import Rejected
 from gates.admit import judge_text
@@ -27,15 +29,17 @@ from runtime.market import WARMUP_BARS, find_calendar
 from runtime.market.calendar import YEAR_S
 from runtime.market.feeds import Timing
 from runtime.market.sessions import AROUND_THE_CLOCK, CALENDARS
+from runtime.paper.attest import Attestor
 from runtime.paper.audit import Auditor
 from runtime.paper.clocks import ReplayClock, WallClock
 from runtime.paper.deployment import Bearer, Deployment, Expectation, SignedDeployment, account_of, refusal
 from runtime.paper.feed import Market, Outage, ReplayFeed
 from runtime.paper.live_feed import LiveFeed
 from runtime.paper.plans import PlanBook, Proof
-from runtime.paper.runner import RunParts, Unwatched
+from runtime.paper.runner import Faults, RunParts, Unwatched
 from runtime.paper.runs import RunBook, RunRefused
-from runtime.paper.signing import SigningError, open_runner_key
+from runtime.paper.signing import SigningError, key_path, open_runner_key
+from runtime.paper.witness import HeadFile
 from runtime.sir.build import build
 from runtime.sir.compile import Refused, compile_document
 from runtime.sir.host import ProgramHost
@@ -79,6 +83,8 @@ class TradingRoom:
     book: RunBook
     plans: PlanBook
     pool: Pool
+    attestor: Attestor
+    accruals: Accruals
 
 
 def open_room(home: Path, settings: Settings) -> TradingRoom:
@@ -89,7 +95,7 @@ def open_room(home: Path, settings: Settings) -> TradingRoom:
     """
     engine = opening.engine(home)
     try:
-        auditor = Auditor(open_runner_key(home), now)
+        auditor = Auditor(open_runner_key(home), now, HeadFile(key_path(home).with_name("head")))
     except SigningError as error:
         raise EnvironmentProblem(str(error)) from error
     return TradingRoom(
@@ -100,6 +106,8 @@ def open_room(home: Path, settings: Settings) -> TradingRoom:
         book=RunBook(engine, auditor, settings.paper.runs_per_account),
         plans=PlanBook(engine, auditor),
         pool=Pool(engine, now=now),
+        attestor=Attestor(engine, auditor),
+        accruals=Accruals(home),
     )
 
 
@@ -266,6 +274,7 @@ class _Source:
     warm: Sequence[Bar]
     clock: RunClock
     calendar: str | None = None
+    is_live: bool = False
 
 
 def _replayed(
@@ -311,7 +320,7 @@ def _live(room: TradingRoom, deployment: Deployment, symbol: str, words: dict[st
         calendar = source.calendar.name if source.calendar else None
         market = market_of(deployment, symbol, calendar)
         warm = _warm(feed, deployment.instrument(symbol), market)
-        yield _Source(feed, warm, WallClock(), calendar)
+        yield _Source(feed, warm, WallClock(), calendar, is_live=True)
 
 
 def _warm(feed: LiveFeed, instrument: Instrument | None, market: Market) -> Sequence[Bar]:
@@ -341,8 +350,10 @@ def run_parts(
     if words["kind"] == "replay":
         yield _parts(room, record, cage, _replayed(room, deployment, record.symbol, words, speed), watch)
         return
+    accruing = AccruingWatch(watch or Unwatched(), room.accruals, deployment.dataset)
     with _live(room, deployment, record.symbol, words) as source:
-        yield _parts(room, record, cage, source, watch)
+        yield _parts(room, record, cage, source, accruing)
+    room.accruals.begin(deployment.dataset)
 
 
 def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, watch: Watch | None) -> RunParts:
@@ -363,7 +374,11 @@ def _parts(room: TradingRoom, record: RunRecord, cage: Cage, source: _Source, wa
         clock=source.clock,
         open_host=_seated(cage, entry, deployment, record.symbol),
         permit=lambda: permission(room, record.deployment, record.account, record.symbol),
+        attest=lambda: room.attestor.run_difference(record.id),
         plans=lambda: room.plans.approved(record.id, _proof(room)),
+        hooks=ExecutionHooks(room.settings.paper.hooks),
+        faults=Faults(streak=room.settings.paper.faults_in_a_row),
+        most_gap=room.settings.paper.most_gap if source.is_live else None,
         watch=watch or Unwatched(),
     )
 
@@ -379,7 +394,7 @@ def _seated_document(entry: PoolEntry, deployment: Deployment) -> Callable[[], A
 def _proof(room: TradingRoom) -> Proof:
     people = room.pool.people.list()
     keys = {account_of(each.name): each.public_key for each in people if each.public_key is not None}
-    return Proof(keys=keys, permissions=room.settings.paper.plans)
+    return Proof(keys=keys, permissions=room.settings.paper.plans, logged=room.attestor.plan)
 
 
 def _seated(

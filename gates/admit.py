@@ -101,6 +101,7 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
     limits: CageLimits | None = None,
     *,
     goes_on: Callable[[Sequence[RunReport]], bool] | None = None,
+    is_known: bool = False,
 ) -> Evaluation:
     """All three gates, then every cell with a fresh load, in one child.
 
@@ -111,6 +112,7 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
         config: cash, costs, account and delay of every run; its ``start`` is set per cell.
         limits: for the child as a whole; the defaults of ``CageLimits`` when None.
         goes_on: shown the reports so far after each cell but the last; False ends the child.
+        is_known: the same source has been admitted before, so the dry run is left out.
 
     Raises:
         KeyError: a cell names bars that the cage was not opened with.
@@ -122,7 +124,7 @@ def evaluate(  # noqa: PLR0913 - a run is made of all of this
     class_name = judge_text(source)
     if isinstance(class_name, Rejected):
         return Evaluation(verdict=class_name, outcome=None, reports=())
-    job = Job(source=source.data, class_name=class_name, cells=tuple(cells), config=config)
+    job = Job(source=source.data, class_name=class_name, cells=tuple(cells), config=config, is_known=is_known)
     answer = _ask(cage, job, runs, limits, goes_on)
     if answer.was_stopped:
         admitted = Admitted(source=source, class_name=class_name)

@@ -33,6 +33,12 @@ class _Facts(NamedTuple):
     """Set on self from ``self.indicator(...)`` and in no other way."""
 
 
+# Named, because a union that is written where it is used is made anew for each node.
+_INNER = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+_ASSIGNMENTS = (ast.Assign, ast.AnnAssign)
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+
+
 def judge_attributes(nodes: Sequence[ast.AST], strategy: ast.ClassDef) -> Iterator[Finding]:
     """Findings about reads in the methods of the strategy class; ``nodes`` are those of the file."""
     if any(not (isinstance(base, ast.Name) and base.id in _PLAIN_BASES) for base in strategy.bases):
@@ -66,7 +72,7 @@ def _stays(inside: Sequence[ast.AST], name: str) -> bool:
     for node in inside:
         if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
             return False
-        if node is not inside[0] and isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        if isinstance(node, _INNER) and node is not inside[0]:
             if isinstance(node, ast.ClassDef):
                 return False
             inner = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -88,7 +94,7 @@ def _facts_of(nodes: Sequence[ast.AST]) -> _Facts:
     from_elsewhere: set[str] = set()
     plain_stores: set[int] = set()
     for node in nodes:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
+        if isinstance(node, _ASSIGNMENTS):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if len(targets) == 1 and (name := _name_on_self(targets[0])) and _is_indicator(node.value):
                 from_indicator.add(name)
@@ -106,7 +112,7 @@ def _facts_of(nodes: Sequence[ast.AST]) -> _Facts:
 
 def _bound_in_body(node: ast.ClassDef) -> Iterator[str]:
     for inner in walk(node):
-        if isinstance(inner, ast.FunctionDef | ast.ClassDef):
+        if isinstance(inner, _DEFINITIONS):
             yield inner.name
         elif isinstance(inner, ast.Name) and not isinstance(inner.ctx, ast.Load):
             yield inner.id

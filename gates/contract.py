@@ -155,18 +155,18 @@ def _own_nodes(node: ast.AST) -> list[ast.AST]:
 
 
 def _binds(node: ast.AST, name: str) -> bool:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+    if isinstance(node, _NAMED):
         return node.name == name
     return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
 
 
+_NAMED = (ast.FunctionDef, ast.ClassDef)
+_YIELDS = (ast.Yield, ast.YieldFrom)
 _ENTERED_ALONE = (ast.FunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def _is_generator(function: ast.FunctionDef) -> bool:
-    return any(
-        isinstance(inner, ast.Yield | ast.YieldFrom) for statement in function.body for inner in _own_nodes(statement)
-    )
+    return any(isinstance(inner, _YIELDS) for statement in function.body for inner in _own_nodes(statement))
 
 
 def _at(rule: str, message: str, node: ast.stmt) -> Finding:

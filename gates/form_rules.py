@@ -13,21 +13,25 @@ if TYPE_CHECKING:
     from gates.findings import Finding
     from gates.reading import Reading
 
+_DEFINITIONS = (ast.FunctionDef, ast.ClassDef)
+_DECORATED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_TEXTS = (str, bytes)
+
 
 def syntax(reading: Reading) -> Iterator[Finding]:
     """Only node types on the list; the outermost refused node of a construct speaks for all of it."""
     for node, parent, _ in reading.steps:
-        name, around = type(node).__name__, type(parent).__name__
-        if name not in allowed.ALLOWED_NODES and (around in allowed.ALLOWED_NODES or node is reading.tree):
+        name = type(node).__name__
+        if name in allowed.ALLOWED_NODES:
+            continue
+        if type(parent).__name__ in allowed.ALLOWED_NODES or node is reading.tree:
             place = node if hasattr(node, "lineno") else parent
             yield reading.finding("syntax-not-allowed", f"{name} is not allowed", place, allowed.NODE_HINTS.get(name))
 
 
 def classes(reading: Reading) -> Iterator[Finding]:
     """Bases from the list, no keywords."""
-    for node in reading.nodes:
-        if not isinstance(node, ast.ClassDef):
-            continue
+    for node in reading.of(ast.ClassDef):
         for base in node.bases:
             is_own = (
                 reading.is_generic_class_of_file(base.value.id)
@@ -43,8 +47,8 @@ def classes(reading: Reading) -> Iterator[Finding]:
 
 def decorators(reading: Reading) -> Iterator[Finding]:
     """Few decorators, and from the list; ``dataclass`` may take constant options."""
-    for node in reading.nodes:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and len(node.decorator_list) > allowed.MAX_DECORATORS:
+    for node in reading.among(_DECORATED):
+        if isinstance(node, _DEFINITIONS) and len(node.decorator_list) > allowed.MAX_DECORATORS:
             message = f"more than {allowed.MAX_DECORATORS} decorators"
             yield reading.finding("decorator", message, node, "remove those that change nothing")
     for decorator in decorators_of(reading):
@@ -62,8 +66,8 @@ def decorators(reading: Reading) -> Iterator[Finding]:
 
 def decorators_of(reading: Reading) -> Iterator[ast.expr]:
     """Every decorator of the file, in the order of its classes and functions."""
-    for node in reading.nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    for node in reading.among(_DECORATED):
+        if isinstance(node, _DECORATED):
             yield from node.decorator_list
 
 
@@ -74,15 +78,15 @@ def called(node: ast.expr) -> ast.expr:
 
 def handlers(reading: Reading) -> Iterator[Finding]:
     """Every ``except`` names what it expects."""
-    for node in reading.nodes:
-        if isinstance(node, ast.ExceptHandler) and node.type is None:
+    for node in reading.of(ast.ExceptHandler):
+        if node.type is None:
             yield reading.finding("bare-except", "except without a type", node)
 
 
 def literals(reading: Reading) -> Iterator[Finding]:
     """Texts that are not docstrings (or other texts that stand alone as a statement) are short."""
-    for node in reading.nodes:
-        if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+    for node in reading.of(ast.Constant):
+        if not isinstance(node.value, _TEXTS):
             continue
         if isinstance(reading.parent(node), ast.Expr):
             continue

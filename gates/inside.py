@@ -109,7 +109,7 @@ def _judge(job: Job, tell: Callable[[bytes], None]) -> bytes:
     if not isinstance(candidate, Candidate) or not isinstance(loading, Loading):
         return encode_result(Result(None, (cast("Finding", loading),)))
     tell(PASSED)
-    findings = candidate.dry_run()
+    findings = () if job.is_known else candidate.dry_run()
     if findings:
         return encode_result(Result(None, findings))
     tell(PASSED)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gates.findings import Finding
     from gates.reading import Reading
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+
 
 def dunder_names(reading: Reading) -> Iterator[Finding]:
     """Names with two leading underscores, or framed by single ones (the hooks of enums), in any field that holds a name.
@@ -64,8 +66,8 @@ def names(reading: Reading) -> Iterator[Finding]:
     """Names that are read: allowed builtins, injected ones, and what the file itself defines."""
     known = allowed.ALLOWED_BUILTINS | allowed.INJECTED_NAMES | reading.bound
     spelling = Spelling(known, cutoff=0.75)
-    for node in reading.nodes:
-        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or is_hook(node.id):
+    for node in reading.of(ast.Name):
+        if not isinstance(node.ctx, ast.Load) or is_hook(node.id):
             continue
         if node.id in allowed.FORBIDDEN_NAMES:
             home = reading.scope(node).resolve(node.id)
@@ -102,8 +104,8 @@ def bindings(reading: Reading) -> Iterator[Finding]:
 
 def imports(reading: Reading) -> Iterator[Finding]:
     """The seven modules, whole or by listed names."""
-    for node in reading.nodes:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
+    for node in reading.among(_IMPORTS):
+        if not isinstance(node, _IMPORTS):
             continue
         if reading.scope(node).kind is ScopeKind.CLASS:
             yield reading.finding("import-form", "an import inside a class", node)
@@ -156,8 +158,8 @@ def modules(reading: Reading) -> Iterator[Finding]:
     """An imported module has one name of its own, stands before a dot, and after the dot stands a listed name."""
     for alias in reading.ambiguous_imports:
         yield reading.finding("rebinding", f"{shown(alias.asname or alias.name)} stands for two imports", alias)
-    for node in reading.nodes:
-        if not (isinstance(node, ast.Name) and node.id in reading.modules and isinstance(node.ctx, ast.Load)):
+    for node in reading.of(ast.Name):
+        if not (node.id in reading.modules and isinstance(node.ctx, ast.Load)):
             continue
         module, parent = reading.modules[node.id], reading.parent(node)
         if not isinstance(parent, ast.Attribute):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gates.allowed import EXPORTS, FORBIDDEN_ATTRIBUTE_PREFIXES, FORBIDDEN_ATTRIBUTES, FROM_ONLY_EXPORTS
 from gates.rules import finding
@@ -13,9 +13,15 @@ from gates.scopes import FunctionNode, Scope, ScopeKind, Scopes
 from gates.walks import children
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gates.findings import Finding
+
+Node = TypeVar("Node", bound=ast.AST)
+
+# Named, because a union that is written where it is used is made anew for each node.
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_TRAILERS = (ast.Attribute, ast.Subscript)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,9 @@ class Reading:
         self._lines = lines
         self.steps = list(in_source_order(tree)) if steps is None else steps
         self.nodes = [step.node for step in self.steps]
+        self._by_kind: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            self._by_kind.setdefault(type(node), []).append(node)
         self._parents = {id(step.node): step.parent for step in self.steps}
         self.scopes = Scopes.of(tree)
         self.bound = self.scopes.bound_anywhere()
@@ -45,7 +54,7 @@ class Reading:
         """Local name of each ``from`` import -> its full name."""
         self.ambiguous_imports = list(self._ambiguous_imports())
         """Imports under a local name that another import gave to something else."""
-        self.classes = frozenset(node.name for node in self.nodes if isinstance(node, ast.ClassDef))
+        self.classes = frozenset(node.name for node in self.of(ast.ClassDef))
         self._is_method_by_id: dict[int, bool] = {}
         self._definitions: dict[str, list[ast.ClassDef | None]] = {}
         self._class_names: dict[int, set[str]] = {}
@@ -67,6 +76,14 @@ class Reading:
         """Attributes that this file's classes give their own instances."""
         self.methods_that_trust_self = frozenset(self._methods_that_trust_self())
         """By ``id``: methods that do to self what is only allowed on objects of the file. ``gates.weave`` checks them."""
+
+    def of(self, kind: type[Node]) -> Sequence[Node]:
+        """All nodes of exactly this type, in source order."""
+        return self._by_kind.get(kind, ())  # type: ignore[return-value]  # what is filed under a type is of it
+
+    def among(self, kinds: tuple[type[ast.AST], ...]) -> Iterator[ast.AST]:
+        """All nodes of exactly these types, in source order."""
+        return (node for node in self.nodes if type(node) in kinds)
 
     def parent(self, node: ast.AST) -> ast.AST:
         """The node around this one; the module has itself."""
@@ -183,7 +200,7 @@ class Reading:
     def chain(self, node: ast.expr) -> Chain:
         """Take a store target apart, down to what it starts from."""
         attributes: list[str] = []
-        while isinstance(node, ast.Attribute | ast.Subscript):
+        while isinstance(node, _TRAILERS):
             if isinstance(node, ast.Attribute):
                 attributes.append(node.attr)
             node = node.value
@@ -192,37 +209,35 @@ class Reading:
     # -- facts --
 
     def _imported_modules(self) -> Iterator[tuple[str, str]]:
-        for node in self.nodes:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    if alias.name in EXPORTS:
-                        yield alias.asname or alias.name, alias.name
+        for node in self.of(ast.Import):
+            for alias in node.names:
+                if alias.name in EXPORTS:
+                    yield alias.asname or alias.name, alias.name
 
     def _imported_names(self) -> Iterator[tuple[str, str]]:
-        for node in self.nodes:
-            if isinstance(node, ast.ImportFrom) and (node.module in EXPORTS or node.module in FROM_ONLY_EXPORTS):
+        for node in self.of(ast.ImportFrom):
+            if node.module in EXPORTS or node.module in FROM_ONLY_EXPORTS:
                 for alias in node.names:
                     yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
     def _ambiguous_imports(self) -> Iterator[ast.alias]:
         first: dict[str, str] = {}
-        for node in self.nodes:
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                for alias in node.names:
-                    full = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
-                    if first.setdefault(alias.asname or alias.name, full) != full:
-                        yield alias
+        for node in self.among(_IMPORTS):
+            for alias in node.names:  # type: ignore[attr-defined]  # both have them
+                full = f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name
+                if first.setdefault(alias.asname or alias.name, full) != full:
+                    yield alias
 
     def _own_attributes(self) -> Iterator[str]:
-        for node in self.nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and self.is_own_self(node.value):
+        for node in self.of(ast.Attribute):
+            if isinstance(node.ctx, ast.Store) and self.is_own_self(node.value):
                 yield node.attr
         for names in self._class_names.values():
             yield from names
 
     def _methods_that_trust_self(self) -> Iterator[int]:
-        for node in self.nodes:
-            if not isinstance(node, ast.Attribute) or (isinstance(node.ctx, ast.Load) and not is_restricted(node.attr)):
+        for node in self.of(ast.Attribute):
+            if isinstance(node.ctx, ast.Load) and not is_restricted(node.attr):
                 continue
             if self.is_own_self(node.value):
                 home = self.scope(node.value).resolve("self")

@@ -91,7 +91,9 @@ def scanned_once(source: StrategySource) -> Scanned | Rejected:
 
 
 def reparse(source: StrategySource) -> ast.Module:
-    """The syntax tree of a source that another process's ``scan`` has let pass. For the cage, which believes its parent.
+    """The syntax tree of a source that a ``scan`` has let pass, made anew.
+
+    For the cage, which believes its parent, and for whoever knows the verdict (``gates.admit.judge_text``).
 
     Raises:
         ValueError, SyntaxError: no scan has let it pass.

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gates.walks import children
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -86,7 +87,7 @@ class Scopes:
 
     def _visit(self, node: ast.AST, scope: Scope) -> None:
         self.of_node[id(node)] = scope
-        if isinstance(node, FunctionNode):
+        if isinstance(node, _FUNCTIONS):
             self._visit_function(node, scope)
         elif isinstance(node, ast.ClassDef):
             self._visit_class(node, scope)

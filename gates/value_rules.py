@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from gates.findings import Finding
     from gates.reading import Reading
 
+# Named, because a union that is written where it is used is made anew for each node.
+_IDENTITY = (ast.Is, ast.IsNot)
+_NAMERS = (ast.Attribute, ast.ClassDef, ast.Compare)
+_TARGETS = (ast.Attribute, ast.Subscript)
+
 
 def attributes(reading: Reading) -> Iterator[Finding]:
     """What may stand after a dot, whatever the object is."""
-    for node in reading.nodes:
-        if not isinstance(node, ast.Attribute) or is_hook(node.attr):
+    for node in reading.of(ast.Attribute):
+        if is_hook(node.attr):
             continue
         if node.attr.startswith("_"):
             yield from _private_attribute(reading, node)
@@ -109,14 +114,10 @@ def has_plain_fields(template: str, *, nested: bool = True) -> bool:
 
 def identity(reading: Reading) -> Iterator[Finding]:
     """``is`` asks for one of the few values that exist once, wherever the code runs."""
-    for node in reading.nodes:
-        if not isinstance(node, ast.Compare):
-            continue
+    for node in reading.of(ast.Compare):
         sides = [node.left, *node.comparators]
         for operator, left, right in zip(node.ops, sides, sides[1:], strict=False):
-            if isinstance(operator, ast.Is | ast.IsNot) and not (
-                _exists_once(reading, left) or _exists_once(reading, right)
-            ):
+            if isinstance(operator, _IDENTITY) and not (_exists_once(reading, left) or _exists_once(reading, right)):
                 yield reading.finding("identity", "is between two values", node)
 
 
@@ -134,8 +135,8 @@ def _exists_once(reading: Reading, node: ast.expr) -> bool:
 
 def injected_values(reading: Reading) -> Iterator[Finding]:
     """Engine classes are called, read from, named in types; never handed around, where stores could not be followed."""
-    for node in reading.nodes:
-        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in allowed.INJECTED_CLASSES):
+    for node in reading.of(ast.Name):
+        if not (node.id in allowed.INJECTED_CLASSES and isinstance(node.ctx, ast.Load)):
             continue
         home = reading.scope(node).resolve(node.id)
         if home is None and not _is_named_in_place(reading, node):
@@ -146,7 +147,7 @@ def _is_named_in_place(reading: Reading, node: ast.Name) -> bool:
     parent: ast.AST = reading.parent(node)
     if isinstance(parent, ast.Call):
         return parent.func is node or _is_type_test(parent, node)
-    if isinstance(parent, ast.Attribute | ast.ClassDef | ast.Compare):
+    if isinstance(parent, _NAMERS):
         return True
     child: ast.AST = node
     while isinstance(child, ast.expr):
@@ -170,8 +171,8 @@ def _is_type_test(call: ast.Call, argument: ast.AST) -> bool:
 
 def stores(reading: Reading) -> Iterator[Finding]:
     """Attributes are set on self, or on objects of classes of this file; items in containers of one's own."""
-    for node in reading.nodes:
-        if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
+    for node in reading.among(_TARGETS):
+        if not isinstance(node, _TARGETS) or isinstance(node.ctx, ast.Load):
             continue
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del) and not _is_own_attribute(reading, node):
             yield reading.finding("foreign-store", f"del of the attribute {shown(node.attr)}", node, "set it to None")

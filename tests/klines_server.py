@@ -42,7 +42,7 @@ _MAX_LIMIT = 1_000
 MODES = (
     PLAIN, "429", "429-date", "429-none", "418", "418-none", "500", "503", "403", "451", "redirect", "reset", "cut", "cut-json", "html",
     "empty", "object", "compressed", "flood", "drip", "hold", "gap", "disorder", "doubled", "nan", "infinity", "negative", "high-low",
-    "changed", "vanished", "other-step", "short-row", "deep",
+    "changed", "vanished", "other-step", "short-row", "deep", "early", "jump", "other-prices", "shifted", "date-back", "date-ahead",
 )  # fmt: skip
 
 
@@ -155,6 +155,18 @@ def _spoilt(rows: list[list[Any]], mode: str, step: int) -> Any:
             rows[0][4] = rows[0][1]
         case "vanished":
             del rows[1]
+        case "early":
+            last = rows[-1]
+            rows += [
+                [last[0] + ahead * step * 1_000, *last[1:6], last[6] + ahead * step * 1_000, *last[7:]]
+                for ahead in (1, 2, 3)
+            ]
+        case "jump":
+            rows[-2:] = [_times(row, 10.0) for row in rows[-2:]]
+        case "other-prices":
+            return [_times(row, 1.5) for row in rows]
+        case "shifted":
+            return [[row[0] + 7_000, *row[1:6], row[6] + 7_000, *row[7:]] for row in rows]
         case "other-step":
             rows[middle][6] += step * 1_000
         case "short-row":
@@ -164,6 +176,10 @@ def _spoilt(rows: list[list[Any]], mode: str, step: int) -> Any:
         case "object":
             return {"code": 0, "data": rows}
     return rows
+
+
+def _times(row: list[Any], factor: float) -> list[Any]:
+    return [row[0], *(f"{float(price) * factor:.8f}" for price in row[1:5]), *row[5:]]
 
 
 def _bars(market: Market, symbol: str, query: dict[str, str]) -> Answer:
@@ -350,6 +366,11 @@ class KlinesServer:
         with self._lock:
             mode = self.plan.popleft() if self.plan else PLAIN
             self.seen.append(Seen(parts.path, query, headers, mode))
+        moved = {"date-back": -7_200, "date-ahead": 7_200}.get(mode)
+        if moved is not None:
+            answer = _klines(self.market, query, PLAIN)
+            answer.headers["date"] = formatdate(self.market.clock() + moved, usegmt=True)
+            return answer
         if self._key is not None and headers.get("authorization") != self._key:
             return _error(401, -2015, "Invalid API-key.")
         if mode in _PLAIN_FAULTS:

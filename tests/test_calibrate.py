@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from evolution.calibration import NightRecord
+from calibration_records import night
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "calibrate.py"
 
@@ -52,9 +51,9 @@ def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stop
     assert "false promotions, one look at alpha 0.005: 0 of 2" in table
     assert "promoted by the seed score alone" in table
     nights = [json.loads(line) for line in (tmp_path / "nights.jsonl").read_text().splitlines()]
-    assert {night["number"] for night in nights} == {0, 1}
-    assert all(night["outcome"] in {"empty", "failed"} for night in nights)
-    assert all(night["candidates"] == 24 for night in nights)
+    assert {each["number"] for each in nights} == {0, 1}
+    assert all(each["outcome"] in {"empty", "failed"} for each in nights)
+    assert all(each["candidates"] == 24 for each in nights)
 
     # One more night is asked for, and with --kept only those that are there are told.
     assert calibrate.main([*words, "--null", "3", "--kept"]) == 0
@@ -62,7 +61,7 @@ def test_two_null_nights_promote_nothing_and_a_calibration_goes_on_where_it_stop
 
     assert calibrate.main([*words, "--json"]) == 0
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == sorted(nights, key=lambda night: night["number"])
+    assert json.loads(captured.out) == sorted(nights, key=lambda each: each["number"])
     assert captured.err == ""
 
 
@@ -73,23 +72,10 @@ def test_what_was_kept_needs_a_folder(calibrate, capsys):
 
 
 def test_a_calibration_that_is_stopped_prints_what_is_done(calibrate, capsys, monkeypatch):
-    night = NightRecord(
-        kind="null",
-        number=0,
-        seed=1,
-        candidates=24,
-        scored=20,
-        best_score=0.5,
-        best_beats=True,
-        is_exhaustive=False,
-        finalists=(),
-        entered=0,
-        outcome="empty",
-        cpu_s=1.0,
-    )
+    record = night(candidates=24, finalists=(), entered=0, outcome="empty")
 
     def run_all(_tasks, **_):
-        yield night
+        yield record
         raise KeyboardInterrupt
 
     monkeypatch.setattr(calibrate, "run_all", run_all)

@@ -8,8 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from calibration_records import finalist, night
 
-from evolution.calibration import LIFE, FinalistRecord, NightRecord
+from evolution.calibration import LIFE
 from runtime.store import open_engine
 
 # The script's folder is where it is found, in this process and in those that it starts.
@@ -18,29 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 import calibration_nights
 from calibration_nights import KEPT, Task, kept, run_all, run_night
 
-FINALIST = FinalistRecord(
-    score=1.0,
-    failed=("jitter-stress",),
-    figures={"validation-psr": None},
-    deflated_by_spread=0.6,
-    vault_psr=None,
-    vault_drawdown=None,
-)
-NIGHT = NightRecord(
-    kind=LIFE,
-    number=0,
-    seed=1,
-    candidates=10,
-    scored=5,
-    best_score=1.0,
-    best_beats=False,
-    is_exhaustive=False,
-    finalists=(FINALIST,),
-    entered=1,
-    outcome="failed",
-    cpu_s=1.0,
-    looks=1,
-)
+NIGHT = night(kind=LIFE, candidates=10, finalists=(finalist(failed=("jitter-stress",)),))
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from evolution.llm.client import (
     open_client,
     open_replay,
 )
-from evolution.llm.outcomes import Outcome, Usage
+from evolution.llm.outcomes import Outcome
 from evolution.llm.profile import LlmProfile, Price, Timeouts
+from evolution.llm.usage import Usage
 
 __all__ = [
     "Budget",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evolution.llm.budget import Charge
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
 
 _STREAM = 2

@@ -25,12 +25,13 @@ from evolution.llm.book import NO_BOOK
 from evolution.llm.budget import Scope
 from evolution.llm.document_prompt import DocumentTask, document_prompts
 from evolution.llm.grammar import strategy_grammar
-from evolution.llm.outcomes import Fatal, FatalKind, Held, Retryable, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Retryable
 from evolution.llm.parse import Answer, Flaw, Unreadable
 from evolution.llm.prompt import Manner
 from evolution.llm.question import LlmRequest
+from evolution.llm.usage import Usage
 from evolution.operators import canonical_hash
-from evolution.search import ProposalKind
+from evolution.proposal import ProposalKind
 from gates.findings import Rejected
 from runtime.source import Language
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from evolution.llm.profile import LlmProfile
     from evolution.llm.prompt import Prompt, Prompts, Task
     from evolution.llm.shape import Shape
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
     from gates.findings import Finding, Verdict
     from runtime.source import StrategySource

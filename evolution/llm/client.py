@@ -19,9 +19,10 @@ from evolution.llm.counting import estimated_tokens, upper_bound
 from evolution.llm.dialects import DIALECTS
 from evolution.llm.exchange import Broken, Reply
 from evolution.llm.failures import answering_model
-from evolution.llm.outcomes import Fatal, FatalKind, Held, Malformed, Outcome, Retryable, Trouble, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Malformed, Outcome, Retryable, Trouble
 from evolution.llm.question import LlmRequest, Message, Role
 from evolution.llm.retry import Timing, asked_wait_s, backoff_s
+from evolution.llm.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evolution.llm.outcomes import Usage
+from evolution.llm.usage import Usage
 
 if TYPE_CHECKING:
     from evolution.llm.profile import LlmProfile

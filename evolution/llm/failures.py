@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evolution.llm.counting import stated_usage, upper_bound
-from evolution.llm.outcomes import Fatal, FatalKind, Malformed, Outcome, Refused, Retryable, Trouble, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Malformed, Outcome, Refused, Retryable, Trouble
 from evolution.llm.plain import one_line
+from evolution.llm.usage import Usage
 
 if TYPE_CHECKING:
     from evolution.llm.exchange import Reply

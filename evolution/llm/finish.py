@@ -11,7 +11,8 @@ from evolution.llm.outcomes import Malformed, Refused, ToolCall, Truncated
 from evolution.llm.plain import one_line
 
 if TYPE_CHECKING:
-    from evolution.llm.outcomes import Answered, Usage
+    from evolution.llm.outcomes import Answered
+    from evolution.llm.usage import Usage
 
 _ENDED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token"})
 _UNREAD: dict[str, type[Truncated | Refused | ToolCall]] = {

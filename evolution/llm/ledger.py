@@ -21,9 +21,10 @@ from evolution.llm.book import Call, CallRecord, Recalled
 from evolution.llm.budget import Charge, Overrun, Scope, overrun
 from evolution.llm.counting import upper_bound
 from evolution.llm.exchange import Broken, Reply
-from evolution.llm.outcomes import Fatal, FatalKind, Held, Trouble, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Held, Trouble
 from evolution.llm.spending import ProfileSpending, Spending
 from evolution.llm.tables import LlmCallRow, LlmRequestRow
+from evolution.llm.usage import Usage
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:

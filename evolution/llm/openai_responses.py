@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from evolution.llm.counting import claimed_usage, stated_usage
 from evolution.llm.encoding import apart, canonical, turns
 from evolution.llm.failures import Lenient, failure, no_answer, reported
-from evolution.llm.outcomes import Empty, Malformed, Outcome, Refused, Text, ToolCall, Truncated, Usage
+from evolution.llm.outcomes import Empty, Malformed, Outcome, Refused, Text, ToolCall, Truncated
 from evolution.llm.plain import one_line
 from evolution.llm.shape import shape_fields
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evolution.llm.profile import LlmProfile
     from evolution.llm.question import Message
     from evolution.llm.shape import Shape
+    from evolution.llm.usage import Usage
 
 PATH = "/responses"
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from evolution.llm.shape import GRAMMAR_DIALECTS
 
 if TYPE_CHECKING:
-    from evolution.llm.outcomes import Usage
+    from evolution.llm.usage import Usage
 
 _TOKENS_PER_PRICE_UNIT = 1_000_000
 # The first version of Anthropic's protocol that refuses a temperature.

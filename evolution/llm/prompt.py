@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from evolution.llm.background import Background
     from evolution.llm.outcomes import Answered
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
     from gates.findings import Finding
 

@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from evolution.llm.outcomes import Usage
+from evolution.llm.usage import Usage
+from evolution.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,8 +73,8 @@ def spending_lines(spent: Spending) -> list[str]:
 
 def _line(each: ProfileSpending) -> str:
     usage = each.usage
-    calls = f"{usage.calls} call{'' if usage.calls == 1 else 's'}"
-    tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} answer tokens"
+    calls = plural(usage.calls, "call")
+    tokens = f"{usage.prompt_tokens} prompt and {plural(usage.completion_tokens, 'answer token')}"
     bound = f" ({usage.estimated_calls} at our own upper bound)" if usage.estimated_calls else ""
     money = "price unknown" if each.money is None else f"{each.money:.4f} {each.currency}"
     return f"profile {each.profile} ({each.model}): {calls}, {tokens}{bound}, {money}"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evolution.candidate import Candidate
     from evolution.llm.bandit import Place, Record
     from evolution.llm.breeder import Check, LlmBreeder
-    from evolution.search import Proposal
+    from evolution.proposal import Proposal
     from evolution.trial import Trial
 
 # Between two attempts at an endpoint that was out after all attempts of a call: soon enough to notice, seldom enough to

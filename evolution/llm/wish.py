@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from evolution.llm.outcomes import Fatal, Held, Malformed, Retryable, Text, Usage
+from evolution.llm.outcomes import Fatal, Held, Malformed, Retryable, Text
 from evolution.llm.prompt import PromptText, prompt_text
 from evolution.llm.question import LlmRequest, Message, Role
 from evolution.llm.shape import JsonSchema
+from evolution.llm.usage import Usage
 from runtime.indicators import REGISTRY, SOURCES
 from runtime.sir.compile import Compiled, Refused, compile_document
 from runtime.sir.document import SCHEMA_VERSION

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evolution.morning.scales import Scale, Tick, even_ticks, growth_ticks, is_wide, time_ticks
 from evolution.morning.svg import Size, drawing, element, horizontal_axis, legend, polyline, vertical_axis
 from evolution.morning.visible import cut
+from evolution.plural import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,7 +197,7 @@ def _family(family: Family, places: dict[str, tuple[int, int]], key: str, name: 
         else:
             place = {"x": x, "y": y + 21, "text_anchor": "middle"}
         nodes.append(element("text", each.id, class_="axis halo", **place))
-    words = f"{len(family.relatives)} candidates, from {family.relatives[0].id} to {family.relatives[-1].id}."
+    words = f"{plural(len(family.relatives), 'candidate')}, from {family.relatives[0].id} to {family.relatives[-1].id}."
     return drawing(key, size, f"Ancestors of {name}", words, [*edges, *nodes])
 
 

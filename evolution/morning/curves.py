@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evolution.evaluate import BenchCell
+    from evolution.bench import BenchCell
     from runtime.kernel import RunReport
 
     Floats = NDArray[np.float64]

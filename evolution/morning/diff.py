@@ -6,6 +6,8 @@ from difflib import SequenceMatcher
 from enum import Enum
 from typing import NamedTuple
 
+from evolution.plural import plural
+
 _CONTEXT = 2
 # The matcher's worst case is quadratic; no text that the gates let pass comes near this.
 _LONGEST = 1_500
@@ -51,7 +53,7 @@ def difference(before: str, after: str) -> tuple[DiffLine, ...]:
             found += [DiffLine(Mark.ADDED, clipped(line)) for line in new[new_begin:new_end]]
     if len(found) > _MOST_LINES:
         left = len(found) - _MOST_LINES
-        return (*found[:_MOST_LINES], DiffLine(Mark.SKIPPED, f"{left} more lines"))
+        return (*found[:_MOST_LINES], DiffLine(Mark.SKIPPED, plural(left, "more line")))
     return tuple(found)
 
 
@@ -59,7 +61,7 @@ def shown_source(text: str, *, most: int = 240) -> tuple[str, ...]:
     """A text for reading, line by line; the rest is counted."""
     lines = lines_of(text)
     shown = tuple(clipped(line) for line in lines[:most])
-    return shown if len(lines) <= most else (*shown, f"... {len(lines) - most} more lines")
+    return shown if len(lines) <= most else (*shown, f"... {plural(len(lines) - most, 'more line')}")
 
 
 def lines_of(text: str) -> list[str]:

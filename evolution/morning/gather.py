@@ -12,7 +12,8 @@ from evolution.morning.family import family_of
 from evolution.morning.headline import finding, headline, what_to_type, what_to_type_about
 from evolution.morning.page import Arm, CheckTable, Cost, Front, Morning, Shown
 from evolution.morning.shown import choose_shown
-from evolution.report import ending_lines, refusal_distance, run_summary, search_lines, standing
+from evolution.report import ending_lines, search_lines, standing
+from evolution.summary import refusal_distance, run_summary
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool, Refusal
-    from evolution.report import CheckRefusals, RunSummary
     from evolution.run import GenerationSummary
+    from evolution.summary import CheckRefusals, RunSummary
     from evolution.trial import Trial
 
 # A page of 5 MB has to hold them all; a night of the default size has 144.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evolution.morning.page import Command
+from evolution.plural import plural
 from evolution.pool import EntryStatus
 from evolution.report import resume_command, verdict
 from evolution.run import RunStatus
@@ -12,7 +13,7 @@ from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
     from evolution.pool import PoolEntry
-    from evolution.report import RunSummary
+    from evolution.summary import RunSummary
 
 _BY = '--by "Your Name" --reason "why"'
 
@@ -25,8 +26,7 @@ def headline(summary: RunSummary) -> str:
         names = (
             " and ".join(each.id for each in waiting) if len(waiting) < 3 else f"{waiting[0].id} to {waiting[-1].id}"
         )
-        verb = "strategy waits" if len(waiting) == 1 else "strategies wait"
-        return f"{len(waiting)} {verb} for your decision: {names}"
+        return f"{plural(len(waiting), 'strategy waits', 'strategies wait')} for your decision: {names}"
     if summary.is_cut_short or status in {RunStatus.INTERRUPTED, RunStatus.FAILED}:
         return f"The run did not come to its end ({_how(summary)}): let it go on"
     if status is RunStatus.RUNNING:
@@ -48,7 +48,7 @@ def finding(summary: RunSummary) -> str:
         return verdict(summary).removeprefix("nothing was good enough: ")  # the headline says that
     scored = summary.funnel.outcomes[TrialOutcome.SCORED]
     total = summary.funnel.total
-    tried = "1 candidate was tried" if total == 1 else f"{total} candidates were tried"
+    tried = plural(total, "candidate was", "candidates were") + " tried"
     return f"so far {tried} and {scored} scored; none came to admission yet"
 
 

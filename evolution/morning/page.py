@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evolution.morning.falls import Stage
     from evolution.morning.family import Family
     from evolution.pool import PoolEntry, Refusal
-    from evolution.report import CheckRefusals, RunSummary
+    from evolution.summary import CheckRefusals, RunSummary
     from evolution.trial import Trial
 
 

@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from evolution.morning import charts
 from evolution.morning.visible import cut
+from evolution.plural import plural
 from evolution.pool.checks import CHECKS
 from evolution.pool.exhibits import AdmissionLimits, Stage
 from evolution.pool.looks import LookPolicy
@@ -123,15 +124,6 @@ def span(seconds: float | None) -> str:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "entry", "entries"), plural(2, "call")
-    ('1 entry', '2 calls')
-    """
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _staged(checks: Sequence[CheckResult]) -> Iterator[tuple[str, list[CheckResult]]]:

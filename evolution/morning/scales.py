@@ -46,8 +46,9 @@ def even_ticks(low: float, high: float, most: int) -> tuple[Tick, ...]:
     >>> [tick.label for tick in even_ticks(0.0, 23.0, 6)]
     ['0', '5', '10', '15', '20']
     """
-    if not high > low:
-        return (Tick(low, _label(low, 0)),)
+    # A range of rounding errors has no ticks of its own.
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        return (Tick(low, f"{low:g}"),)
     rough = (high - low) / max(most, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next((each * power for each in _STEPS if each * power >= rough * (1 - 1e-9)), 10.0 * power)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evolution.report import best_trials
+from evolution.summary import best_trials
 from evolution.trial import TrialOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evolution.report import RunSummary
+    from evolution.summary import RunSummary
     from evolution.trial import Trial
 
 MOST_SHOWN = 6

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
 
+from evolution.escaping import escape_text
 from evolution.morning.visible import cut
-from evolution.report import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

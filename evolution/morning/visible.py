@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evolution.report import escape_text
+from evolution.escaping import escape_text
 
 LONGEST = 480
 """Characters of one value. A sentence of ours is at most two lines; what is longer was written by somebody else."""

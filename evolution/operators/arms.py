@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import own_attribute, walk
+from evolution.operators.anatomy import own_attribute
 from evolution.operators.conditions import Role, is_guard, orders, role_of
+from gates.walks import walk
 
 if TYPE_CHECKING:
     from evolution.operators.anatomy import Anatomy

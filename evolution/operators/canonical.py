@@ -11,10 +11,11 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import clone, walk
+from evolution.operators.anatomy import clone
 from evolution.operators.documents import meaning
 from evolution.operators.printing import UnprintableError, print_tree
 from gates.scan import Scanned, scanned_once
+from gates.walks import walk
 from runtime.source import Language
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ def canonical_hash(source: StrategySource) -> str:
     scanned = scanned_once(source)
     if not isinstance(scanned, Scanned):
         return _digest("bytes", source.sha256)
-    return hash_tree(without_docstrings(scanned.tree), scanned.class_name)
+    has_docstrings = any(isinstance(node, ast.Expr) and _is_text(node) for node in walk(scanned.tree))
+    tree = without_docstrings(scanned.tree) if has_docstrings else scanned.tree
+    return hash_tree(tree, scanned.class_name)
 
 
 def canonical_text(source: StrategySource) -> str:
@@ -74,32 +77,38 @@ def hash_tree(tree: ast.Module, class_name: str) -> str:
 def shape(node: object, *, class_name: str | None = None) -> str:
     """The structure under a node as text; equal texts mean equal structure, on every supported Python."""
     if isinstance(node, list):
-        return f"[{','.join(shape(item, class_name=class_name) for item in node)}]"
+        return f"[{','.join([shape(item, class_name=class_name) for item in node])}]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    parts = [
-        f"{name}={shape(value, class_name=class_name)}"
-        for name, value in ast.iter_fields(node)
-        if name not in _IGNORED_FIELDS and value is not None and value != []
-    ]
-    if (isinstance(node, ast.ClassDef) and node.name == class_name) or (
-        isinstance(node, ast.Name) and node.id == class_name
+    kind = type(node)
+    parts = []
+    for name in kind._fields:
+        value = None if name in _IGNORED_FIELDS else getattr(node, name, None)
+        if value is not None and value != []:
+            parts.append(f"{name}={shape(value, class_name=class_name)}")
+    if (kind is ast.ClassDef and node.name == class_name) or (  # type: ignore[attr-defined]  # has one
+        kind is ast.Name and node.id == class_name  # type: ignore[attr-defined]  # has one
     ):
         parts[0] = CLASS_NAME
-    return f"{type(node).__name__}({','.join(parts)})"
+    return f"{kind.__name__}({','.join(parts)})"
 
 
 def without_docstrings(tree: ast.Module) -> ast.Module:
     """A copy of the tree in which no statement is a lone string."""
     stripped = clone(tree)
-    for node in walk(stripped):
+    strip_docstrings(stripped)
+    return stripped
+
+
+def strip_docstrings(tree: ast.Module) -> None:
+    """Take every statement that is a lone string out of a tree."""
+    for node in walk(tree):
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
             if isinstance(block, list):
                 kept = [statement for statement in block if not _is_text(statement)]
                 needs_body = name == "body" and not kept and not isinstance(node, ast.Module)
                 setattr(node, name, [ast.Pass()] if needs_body else kept)
-    return stripped
 
 
 def unparse(tree: ast.Module) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import called_method, number, own_attribute, walk
+from evolution.operators.anatomy import called_method, number, own_attribute
 from evolution.operators.scales import local_values
+from gates.walks import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

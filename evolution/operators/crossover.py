@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import dissect, walk
+from evolution.operators.anatomy import dissect
 from evolution.operators.arms import Arm, rebuild
 from evolution.operators.conditions import Role, crossing, decisions, is_guard
 from evolution.operators.printing import print_tree
@@ -14,6 +14,7 @@ from evolution.operators.prune import prune
 from evolution.operators.signals import insert_at
 from evolution.operators.symbols import SymbolTable, symbol_table
 from evolution.operators.transplant import transplant
+from gates.walks import walk
 
 if TYPE_CHECKING:
     import random

@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import literal, number, walk
+from evolution.operators.anatomy import literal, number
 from evolution.operators.conditions import comparisons, orders
 from evolution.operators.scales import Scale, scale_of
+from gates.walks import walk
 
 if TYPE_CHECKING:
     import random

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import re
 
-from evolution.operators.anatomy import all_names, clone, walk
+from evolution.operators.anatomy import all_names, clone
+from gates.walks import walk
 
 _QUOTES = ("'", '"', "'''", '"""')
 _LOOSE = (ast.Lambda, ast.IfExp, ast.Yield, ast.YieldFrom, ast.NamedExpr)
@@ -23,12 +24,22 @@ class UnprintableError(ValueError):
 def print_tree(tree: ast.AST) -> str:
     """The text of a tree that gate one has admitted, or that was made from one; a whole module ends with a line break.
 
+    Statements of the tree that stand in no line get line 0.
+
     Raises:
         UnprintableError: some f-string cannot be written for Python 3.11.
     """
-    gaps = _Gaps(_mark(tree))
-    text = ast.unparse(ast.fix_missing_locations(gaps.visit(clone(tree))))
-    text = re.sub(rf"{gaps.mark}(\d+)_", lambda found: gaps.texts[int(found[1])], text)
+    has_f_strings = False
+    for node in walk(tree):
+        if isinstance(node, ast.stmt) and not hasattr(node, "lineno"):
+            node.lineno = 0  # ``ast.unparse`` asks for it, to look up comments that there are none of
+        has_f_strings |= type(node) is ast.JoinedStr
+    if has_f_strings:
+        gaps = _Gaps(_mark(tree))
+        text = ast.unparse(ast.fix_missing_locations(gaps.visit(clone(tree))))
+        text = re.sub(rf"{gaps.mark}(\d+)_", lambda found: gaps.texts[int(found[1])], text)
+    else:
+        text = ast.unparse(tree)
     return f"{text}\n" if isinstance(tree, ast.Module) else text
 
 

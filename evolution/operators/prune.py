@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import HOOKS, called_method, own_attribute, walk
+from evolution.operators.anatomy import HOOKS, called_method, own_attribute
+from gates.walks import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable

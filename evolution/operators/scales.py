@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import PRICE_FIELDS, Anatomy, Declaration, number, own_attribute, walk
+from evolution.operators.anatomy import PRICE_FIELDS, Anatomy, Declaration, number, own_attribute
+from gates.walks import walk
 from runtime.indicators import REGISTRY
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evolution.operators.anatomy import walk
 from evolution.operators.atoms import draw_atom
 from evolution.operators.conditions import (
     CROSSINGS,
@@ -19,6 +18,7 @@ from evolution.operators.conditions import (
     is_guard,
 )
 from evolution.operators.printing import print_tree
+from gates.walks import walk
 
 if TYPE_CHECKING:
     import random
@@ -141,6 +141,23 @@ class ConditionDelete:
         return f"{site.role.value} signal dropped: {print_tree(dropped)}"
 
 
+@dataclass(frozen=True, slots=True)
+class ConditionHoist:
+    """Lets one part of a decision, from any depth, decide alone: what grew around it goes at once."""
+
+    name: str = "condition_hoist"
+    arity: int = 1
+
+    def vary(self, parents: Sequence[Anatomy], rng: random.Random) -> str | None:
+        """See ``Operator``."""
+        sites = [(site, part) for site in decisions(parents[0]) for part in _parts(site)]
+        if not sites:
+            return None
+        site, part = rng.choice(sites)
+        site.decide([part])
+        return f"{site.role.value} signal hoisted: {print_tree(part)}"
+
+
 def insert(anatomy: Anatomy, atom: ast.expr | None, rng: random.Random) -> str | None:
     """Join an atom to the signals of some decision of ``on_bar``."""
     sites = [site for site in decisions(anatomy) if site.method is anatomy.on_bar and _atoms(site) < MAX_SIGNALS]
@@ -161,6 +178,14 @@ def insert_at(site: Decision, atom: ast.expr, rng: random.Random) -> str | None:
     else:
         site.decide([*site.signals, atom])
     return f"{site.role.value} {'or' if looser else 'and'} {print_tree(atom)}"
+
+
+def _parts(site: Decision) -> list[ast.expr]:
+    """Whatever stands beside something else in a decision, at any depth, and is no guard; in source order."""
+    parts = list(site.signals) if len(site.signals) > 1 else []
+    for signal in site.signals:
+        parts += [value for node in walk(signal) if isinstance(node, ast.BoolOp) for value in node.values]
+    return [part for part in parts if not is_guard(part, site.method)]
 
 
 def _atoms(site: Decision) -> int:

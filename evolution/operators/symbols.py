@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.operators.anatomy import API_ATTRIBUTES, HOOKS, own_attribute, walk
+from evolution.operators.anatomy import API_ATTRIBUTES, HOOKS, own_attribute
 from evolution.operators.arms import Arm, find_arms
 from evolution.operators.canonical import shape
 from evolution.operators.conditions import Role
+from gates.walks import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from evolution.operators.anatomy import HOOKS, all_names, clone, fresh_name, own_attribute, walk
+from evolution.operators.anatomy import HOOKS, all_names, clone, fresh_name, own_attribute
 from evolution.operators.conditions import orders
 from evolution.operators.symbols import (
     ARM_PLACES,
@@ -23,6 +23,7 @@ from evolution.operators.symbols import (
     bound_names,
     stored_names,
 )
+from gates.walks import walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

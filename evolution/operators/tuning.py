@@ -175,6 +175,24 @@ class _Model:
         bounds: Series = near @ self.weights + np.sqrt(np.maximum(variance, 0.0))
         return bounds
 
+    def slope(self, place: Series) -> _Rise:
+        """The upper bound at one place of shape ``(numbers,)``, and how it rises from there."""
+        near = _kernel(place[None, :], self.places)[0]
+        pull = self.inverse @ near
+        deviation = math.sqrt(max(1.0 - float(near @ pull), 0.0))
+        rises = near[:, None] * (self.places - place) / _squared_length(len(place))
+        gradient: Series = rises.T @ self.weights
+        if deviation > 0:
+            gradient = gradient - rises.T @ pull / deviation
+        return _Rise(float(near @ self.weights) + deviation, gradient)
+
+
+class _Rise(NamedTuple):
+    """A value and its gradient."""
+
+    value: float
+    gradient: Series
+
 
 class _Scaled(NamedTuple):
     sharpe: Series
@@ -184,8 +202,12 @@ class _Scaled(NamedTuple):
 
 def _kernel(one: Series, other: Series) -> Series:
     squares = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
-    kernel: Series = np.exp(-0.5 * squares / (LENGTH**2 * max(one.shape[1], 1)))
+    kernel: Series = np.exp(-0.5 * squares / _squared_length(one.shape[1]))
     return kernel
+
+
+def _squared_length(numbers: int) -> float:
+    return LENGTH**2 * max(numbers, 1)
 
 
 def _merits(relatives: Sequence[Relative], rng: random.Random) -> Series:
@@ -229,9 +251,15 @@ def _best_place(model: _Model, here: Series, moved: Sequence[int], rng: random.R
     start = draws[int(np.argmax(model.upper_bounds(placed(draws))))]
     if not len(model.places):
         return placed(start[None, :]).ravel()
+
+    def downhill(numbers: Series) -> tuple[float, Series]:
+        rise = model.slope(placed(numbers[None, :])[0])
+        return -rise.value, -rise.gradient[list(moved)]
+
     found = minimize(
-        lambda numbers: -float(model.upper_bounds(placed(numbers[None, :]))[0]),
+        downhill,
         start,
+        jac=True,  # with differences instead, each step would cost as many values as there are numbers
         method="L-BFGS-B",
         bounds=list(zip(low, high, strict=True)),
         options={"maxiter": 20},

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evolution.operators.anatomy import clone, dissect, walk
-from evolution.operators.canonical import canonical_hash, hash_tree, without_docstrings
+from evolution.operators.anatomy import clone, dissect
+from evolution.operators.canonical import canonical_hash, hash_tree, strip_docstrings
 from evolution.operators.crossover import LinkedCrossover, SignalGraft
 from evolution.operators.documents import vary_document
 from evolution.operators.indicators import IndicatorInsert, IndicatorSwap, SourceSwap, lookbacks_fit
@@ -15,10 +15,18 @@ from evolution.operators.jitter import ConstantJitter, ParameterJitter
 from evolution.operators.orders import ExitEdit, SizeEdit
 from evolution.operators.printing import UnprintableError, print_tree
 from evolution.operators.prune import prune
-from evolution.operators.signals import BooleanFlip, ComparatorFlip, ConditionDelete, ConditionInsert, SignalFlip
+from evolution.operators.signals import (
+    BooleanFlip,
+    ComparatorFlip,
+    ConditionDelete,
+    ConditionHoist,
+    ConditionInsert,
+    SignalFlip,
+)
 from gates import Rejected
 from gates.admit import judge_text
-from gates.scan import Scanned, judge_contract, scanned_once
+from gates.scan import reparse
+from gates.walks import walk
 from runtime.source import Language, StrategySource
 
 if TYPE_CHECKING:
@@ -38,8 +46,8 @@ MAX_DETAIL = 200
 """Characters of ``Variation.detail``: it is shown in tables."""
 
 
-# Good parents are bred from again and again; a strain holds a tree of a few hundred nodes.
-_STRAINS_REMEMBERED = 128
+# Good parents are bred from again and again; a strain holds a tree of a few hundred nodes, some 100 KB.
+_STRAINS_REMEMBERED = 512
 
 
 class Weighted(NamedTuple):
@@ -62,6 +70,7 @@ OPERATORS: tuple[Weighted, ...] = (
     Weighted(SizeEdit(), 0.5),
     Weighted(ComparatorFlip(), 0.5),
     Weighted(SignalFlip(), 0.25),
+    Weighted(ConditionHoist(), 0.25),
     Weighted(LinkedCrossover(), 3.0),
     Weighted(SignalGraft(), 1.0),
 )
@@ -150,14 +159,15 @@ def _vary_document(
 @lru_cache(maxsize=_STRAINS_REMEMBERED)
 def read(source: StrategySource) -> Strain | None:
     """A parent in normal form; None when it is no Python, or the gates refuse its text."""
-    scanned = scanned_once(source) if source.language is Language.PYTHON else None
-    if not isinstance(scanned, Scanned) or judge_contract(scanned) is not None:
+    class_name = judge_text(source) if source.language is Language.PYTHON else None
+    if not isinstance(class_name, str):
         return None
-    tree = without_docstrings(scanned.tree)
-    hashes, nodes = {hash_tree(tree, scanned.class_name)}, _size(tree)
-    if prune(tree, scanned.class_name):
-        hashes.add(hash_tree(tree, scanned.class_name))
-    return Strain(tree, scanned.class_name, frozenset(hashes), nodes)
+    tree = reparse(source)
+    strip_docstrings(tree)
+    hashes, nodes = {hash_tree(tree, class_name)}, _size(tree)
+    if prune(tree, class_name):
+        hashes.add(hash_tree(tree, class_name))
+    return Strain(tree, class_name, frozenset(hashes), nodes)
 
 
 def apply(operator: Operator, stock: Sequence[Strain], rng: random.Random) -> Variation | None:

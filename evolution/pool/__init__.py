@@ -7,6 +7,7 @@ look. Every decision of a person (``Pool.people``) stands in a hash-chained, sig
 ``evolution.pool.documents`` are the JSON shapes, and ``CageRunner`` (``open_runner``) runs sources in cages.
 """
 
+from evolution.bench import BenchRun
 from evolution.pool.admission import is_admitted
 from evolution.pool.bench import admission_bars
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
@@ -28,7 +29,7 @@ from evolution.pool.looks import LookPolicy
 from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer
 from evolution.pool.promotion import Faded, Held, LookFailed, Promoted, Promotion, PromotionRefused, Rescore
 from evolution.pool.runner import CageRunner, open_runner
-from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure, SegmentFigures
+from evolution.pool.segment import Runner, Segment, SegmentFailure, SegmentFigures
 from evolution.pool.shelf import binding_of
 from evolution.pool.store import Decided, NotPossible, Pool, Refusal
 

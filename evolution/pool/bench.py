@@ -18,12 +18,13 @@ from fitness.stress import jitter_bars
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evolution.bench import BenchRun
     from evolution.census import Census, TrialCensus
     from evolution.pool.entry import Binding
     from evolution.pool.exhibits import ReadPermit
     from evolution.pool.proof import Proof
     from evolution.pool.readings import ValidationReads
-    from evolution.pool.segment import BenchRun, Runner, Segment, SegmentFailure
+    from evolution.pool.segment import Runner, Segment, SegmentFailure
     from evolution.trial import Trial
     from runtime.kernel.report import RunConfig
     from runtime.market import Bars, Cell, DataSet

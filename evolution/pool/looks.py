@@ -17,6 +17,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from evolution.interval import BarInterval, intervals_of
+from evolution.plural import plural
 from evolution.tables import PoolEntryRow, VaultLookRow
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def plan_look(
     newest = min(cell.stop - cell.start for cell in later_cells(bars, cells, ends[-1]))
     return NoBudget(
         reason=f"looks at these bars have spent {spent:g} of the error budget of {policy.budget:g}, and one more costs "
-        f"{policy.alpha:g}; {newest} bars have come since the last look, and {policy.min_bars} are needed"
+        f"{policy.alpha:g}; {plural(newest, 'bar has', 'bars have')} come since the last look, and {policy.min_bars} are needed"
     )
 
 

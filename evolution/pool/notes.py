@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evolution.plural import plural
 from evolution.pool.card import EvidenceNote
 from evolution.pool.segment import Measured
 from fitness import deflated_sharpe, minimum_backtest_years, minimum_track_record
@@ -115,7 +116,7 @@ def _search(base: Measured, census: Census | None) -> Iterator[EvidenceNote]:
         yield _note(
             "trials",
             census.distinct,
-            f"different trials on these bars so far: {{:.0f}} in {census.runs} runs; independent ones: {effective.clusters} by clusters, "
+            f"different trials on these bars so far: {{:.0f}} in {plural(census.runs, 'run')}; independent ones: {effective.clusters} by clusters, "
             f"{effective.rank:.0f} by rank, {effective.average:.0f} by mean correlation",
         )
         spread, chance = math.sqrt(census.variance), 1.0 / math.sqrt(sample.length - 1)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlmodel import col
 
+from evolution.plural import plural
 from evolution.pool import decisions
 from evolution.pool.entry import DecisionKind, EntryStatus, PoolEntry, entry_id
 from evolution.pool.looks import NoBudget, begin_look, cells_of_look, later_cells, plan_look, read_looks, settle_look
@@ -303,7 +304,7 @@ def _begin_again(
     fewest = min(cell.stop - cell.start for cell in newer)
     if fewest < request.policy.min_bars:
         return PromotionRefused(
-            reason=f"{fewest} bars have come since the last look at {entry.id}, and {request.policy.min_bars} are needed"
+            reason=f"{plural(fewest, 'bar has', 'bars have')} come since the last look at {entry.id}, and {request.policy.min_bars} are needed"
         )
     return _charge(session, row, vault, newer, looks, request, at)
 

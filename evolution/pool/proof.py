@@ -18,8 +18,7 @@ from gates import same_orders
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evolution.evaluate import BenchCell
-    from evolution.pool.segment import BenchRun
+    from evolution.bench import BenchCell, BenchRun
     from evolution.trial import Trial
     from fitness import Metrics
     from runtime.kernel import RunReport

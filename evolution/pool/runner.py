@@ -6,13 +6,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evolution.pool.segment import BenchRun
+from evolution.bench import BenchRun, CellBench
+from evolution.evaluate import CageEvaluator
+from gates import open_gate_cage, open_proof_cage, prove
 from runtime.cage import CageLimits, CageMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evolution.evaluate import CellBench
     from runtime.cage import Cage
     from runtime.kernel import RunConfig
     from runtime.market import Bars, Cell
@@ -39,8 +40,6 @@ class CageRunner:
         Raises:
             RuntimeError: it was opened without bars, for proof runs only.
         """
-        from evolution.evaluate import CageEvaluator  # noqa: PLC0415 - see ``_bench``
-
         if self.cage is None:
             raise RuntimeError("this runner was opened without bars, for proof runs only")
         bench = self._bench(bars, cells, config)
@@ -51,16 +50,11 @@ class CageRunner:
         self, source: StrategySource, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig
     ) -> BenchRun:
         """Each cell bar by bar, with the books in this process."""
-        from gates import prove  # noqa: PLC0415 - see ``_bench``
-
         bench = self._bench(bars, cells, config)
         evaluation = prove(source, self.proof_cage, bars, bench.jobs, config, limits=self.limits)
         return BenchRun(cells=bench.cells, evaluation=evaluation)
 
     def _bench(self, bars: Mapping[str, Bars], cells: Sequence[Cell], config: RunConfig) -> CellBench:
-        # The gates and the kernel are needed to run something; whoever lists the pool should not wait for them.
-        from evolution.evaluate import CellBench  # noqa: PLC0415 - see above
-
         key = (config, *((cell, bars[cell.symbol].sha256) for cell in cells))
         bench = self._benches.get(key)
         if bench is None:
@@ -84,9 +78,6 @@ def open_runner(
         CageUnavailable: a required layer does not hold on this machine.
         CageError: a zygote could not be started.
     """
-    # Whoever lists the pool should not wait for the gates.
-    from gates import open_gate_cage, open_proof_cage  # noqa: PLC0415 - see above
-
     with ExitStack() as stack:
         cage = stack.enter_context(open_gate_cage(bars, mode=mode)) if bars else None
         proof_cage = stack.enter_context(open_proof_cage(mode=mode))

@@ -21,22 +21,11 @@ from runtime.cage.outcome import CageEnd
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evolution.evaluate import BenchCell
+    from evolution.bench import BenchRun
     from fitness import Objectives
-    from gates import Evaluation
     from runtime.kernel import RunConfig
     from runtime.market import Bars, Cell
     from runtime.source import StrategySource
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchRun:
-    """A source run on some cells."""
-
-    cells: tuple[BenchCell, ...]
-    """The cells as they were run, each with its bars and its configuration."""
-    evaluation: Evaluation
-    """Reports in the order of the cells; none unless the source was admitted and the cage finished."""
 
 
 class Runner(Protocol):

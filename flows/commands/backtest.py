@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import CageChoice, ConfigFile, DataSet, Json, Symbol, TimeframeText
 from flows.output import plain, print_json, table
 
@@ -190,7 +191,9 @@ def print_comparison(file: Path, bars: Bars, comparison: Comparison) -> None:
     rows = [(name, getattr(comparison.strategy, key), getattr(comparison.buy_and_hold, key)) for name, key in LINES]
     table("", ("", "strategy", "buy and hold"), rows)
     refusals = (
-        f"; {report.refused_count} orders refused, first: {plain(report.refused[0].reason)}" if report.refused else ""
+        f"; {plural(report.refused_count, 'order')} refused, first: {plain(report.refused[0].reason)}"
+        if report.refused
+        else ""
     )
     print(f"beats buy and hold: {'yes' if comparison.beats else 'no'}; open orders: {report.open_orders}{refusals}")
     for veto in comparison.vetoes:

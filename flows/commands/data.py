@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import ConfigFile, Json, Symbol, TimeframeText
 from flows.output import plain, print_json, table
 
@@ -226,7 +227,7 @@ def _report_added(added: Added, home: Path, *, json: bool, collected: Collected 
         print_json(document if collected is None else document | {"fetched": _fetched_documents(collected)})
         return 0
     words = {
-        "registered": f"registered as {added.name} with {added.new_bars} bars",
+        "registered": f"registered as {added.name} with {plural(added.new_bars, 'bar')}",
         "grown": f"{added.name} has {added.new_bars} new bars, all of them in its vault",
         "unchanged": f"{added.name} holds all of these bars already",
     }
@@ -243,14 +244,14 @@ def _print_fetched(symbol: str, fetched: Fetched) -> None:
     from runtime.market.calendar import stamp_text
 
     print(
-        f"{plain(symbol)}: {len(fetched.bars)} closed bars in {fetched.requests} requests, {fetched.resumed_bars} of them from "
+        f"{plain(symbol)}: {plural(len(fetched.bars), 'closed bar')} in {plural(fetched.requests, 'request')}, {fetched.resumed_bars} of them from "
         f"before; {fetched.not_closed} not closed yet"
     )
     missing = gaps(fetched.bars)
     for gap in missing[:_SHOWN_BARS]:
         print(f"{plain(symbol)}: no bars between {stamp_text(gap.after)} and {stamp_text(gap.before)}")
     if len(missing) > _SHOWN_BARS:
-        print(f"{plain(symbol)}: {len(missing)} gaps altogether; --json lists them")
+        print(f"{plain(symbol)}: {plural(len(missing), 'gap')} altogether; --json lists them")
 
 
 def _print_set(dataset: DataSet, summary: DataSetSummary, *, bars: bool = True) -> None:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import platform
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flows.commands.options import Json
 from flows.output import print_json, table
+
+if TYPE_CHECKING:
+    from evolution.run import RunRecord
+
+
+# Runs that are looked at.
+_NEWEST = 100
 
 
 def doctor(json: Json = False) -> int:
@@ -54,8 +61,40 @@ def _surroundings() -> dict[str, Any]:
         "home_writable": is_writable,
         "database": database,
         **running,
+        **(_cut_short(Path(home)) if is_writable else {}),
         **(_sizes(Path(home)) if is_writable else {}),
     }
+
+
+def _cut_short(home: Path) -> dict[str, Any]:
+    """Runs that nobody works on although they are not over, each with what happens to it."""
+    from evolution.ledger import TrialLedger
+    from evolution.report import resume_command
+    from evolution.run import RunStatus
+    from evolution.story import given_up
+    from flows.clock import now
+    from flows.leading import is_cut_short
+    from flows.opening import engine
+    from flows.problems import Problem
+    from flows.settings import database_url
+    from runtime.store import DATABASE_FILE, StoreError
+
+    if database_url() is None and not (home / DATABASE_FILE).is_file():
+        return {}
+    try:
+        opened = engine(home)
+        records = TrialLedger(opened, now=now).records(limit=_NEWEST)
+        left = [each for each in records if each.status is RunStatus.RUNNING and is_cut_short(opened, home, each)]
+        opened.dispose()
+    except (Problem, StoreError):
+        return {}  # told as the database's own line
+    said = {record.id: given_up(record.story) or _outlook(record) for record in left}
+    return {"cut_short": {run: f"{why}; {resume_command(run)}" for run, why in said.items()}} if said else {}
+
+
+def _outlook(record: RunRecord) -> str:
+    """What becomes of a run that was cut short."""
+    return "it goes on by itself while trigate up runs" if record.story.get("flow") else "it waits for a person"
 
 
 def _sizes(home: Path) -> dict[str, str]:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import CageChoice, ConfigFile, DataSet, Json, Symbol, TimeframeText
 from flows.problems import EnvironmentProblem, UsageProblem
 
 if TYPE_CHECKING:
-    from evolution.report import RunSummary
-    from flows.night import Night, Order
+    from evolution.summary import RunSummary
+    from flows.night import Night
+    from flows.order import Order
     from flows.settings import Settings
     from flows.watch import ConsoleWatch
 
@@ -230,10 +232,14 @@ def _introduce(watch: ConsoleWatch, night: Night) -> None:
         f"run {night.run_id}: {dataset.name} ({origin}: {', '.join(dataset.symbols)}, {dataset.timeframe}), seed {order.seed}"
     )
     watch.say(
-        f"{order.generations} generations of {order.population}; children by {children}; "
-        f"{settings.cage} cage, {settings.worker_count()} at a time"
+        f"{plural(order.generations, 'generation')} of {order.population}; children by {children}; "
+        f"{settings.cage} cage, {night.at_once()} at a time{_where(settings)}"
     )
     watch.expect(generations=order.generations, candidates=order.generations * order.population, done=len(night.trials))
+
+
+def _where(settings: Settings) -> str:
+    return "" if settings.dask is None else f" on the Dask cluster at {settings.dask.scheduler}"
 
 
 def _print(summary: RunSummary, *, json: bool) -> None:

@@ -112,6 +112,7 @@ def start(
         raise UsageProblem(f"deployment {deployment.id} is for {known}; choose one with --symbol")
     account = account_of(by)
     refused = trading.permission(room, deployment.id, account, chosen)
+    refused = refused or room.attestor.deployment_difference(deployment.id) or room.attestor.account_difference(account)
     if refused is not None:
         return say_refusal(FORBIDDEN, refused, json=json)
     if key_of(room, by).public_key != signed.public_key:
@@ -149,7 +150,7 @@ def resume(
     json: Json = False,
 ) -> int:
     """Go on with paper runs, all in this process, each in a cage of its own. What ended goes on only by name."""
-    from runtime.paper.runs import RunRefused
+    from runtime.paper.runs import FORBIDDEN, RunRefused
 
     room = room_of(config, cage)
     wanted = runs or [each.id for each in room.book.list() if each.status.value == "running"]
@@ -159,6 +160,9 @@ def resume(
                 if by is None:
                     raise UsageProblem(f"paper run {run} is {room.book.get(run).status.value}; --by NAME lets it go on")
                 key_of(room, by)
+                difference = room.attestor.run_difference(run)
+                if difference is not None:
+                    return say_refusal(FORBIDDEN, difference, json=json)
                 room.book.reopen(run, by=by)
     except RunRefused as error:
         return say_refusal(error.code, str(error), json=json)
@@ -180,10 +184,11 @@ def resume(
 
 @app.command("stop")
 def stop(run: RunId, by: By, json: Json = False) -> int:
-    """Ask a run to stop. Its position stays as it is; trigate paper resume goes on with it."""
+    """Ask a run to stop: anybody with a key may. Its position stays as it is; trigate paper resume goes on with it."""
     from runtime.paper.runs import RunRefused
 
     room = room_of(None)
+    key_of(room, by)
     try:
         is_over = room.book.stop(run, by=by)
     except RunRefused as error:
@@ -222,12 +227,19 @@ def _is_good(ending: RunEnding) -> bool:
 
 
 def _ending_words(ending: RunEnding) -> str:
+    if ending.is_refused:
+        return f"is refused: {plain(ending.reason)}"
     name = "is run elsewhere" if ending.status is None else f"is {ending.status.value}"
     return f"{name}: {plain(ending.reason)}"
 
 
 def _ending_document(run: str, ending: RunEnding) -> dict[str, Any]:
-    return {"id": run, "status": None if ending.status is None else ending.status.value, "reason": ending.reason}
+    return {
+        "id": run,
+        "status": None if ending.status is None else ending.status.value,
+        "reason": ending.reason,
+        "refused": ending.is_refused,
+    }
 
 
 app.command("list")(list_runs)

@@ -26,7 +26,7 @@ def plan(
     ] = None,
     limit: Annotated[float | None, typer.Option(help="Worst acceptable price.")] = None,
     stop: Annotated[float | None, typer.Option(help="Price from which it becomes a market order.")] = None,
-    model: Annotated[bool, typer.Option("--model", help="A model makes this plan, under the name of --by.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="A model makes this plan; --by ran it, with a key.")] = False,
     config: ConfigFile = None,
     json: Json = False,
 ) -> int:
@@ -38,8 +38,8 @@ def plan(
     room = room_of(config)
     request = _request(action, quantity, limit, stop)
     kind = MakerKind.MODEL if model else MakerKind.PERSON
-    if not model:
-        key_of(room, by)  # otherwise a name that was only typed could hide that maker and checker are one
+    # A name that was only typed could hide that maker and checker are one; a model has no name, so it is who ran it.
+    key_of(room, by)
     told = {
         "run": run,
         "action": action,
@@ -50,14 +50,14 @@ def plan(
         "reason": reason,
     }
     hooks = room.settings.paper.hooks
-    against = run_hooks(hooks.before_plan, "plan", told)
+    against = run_hooks(hooks.before_plan, "plan", told, hooks.timeout_s)
     if against is not None:
         return say_refusal(403, f"{against}; nothing was planned", json=json)
     try:
         made = room.plans.make(run, request, Maker(name=by, kind=kind, reason=reason), room.settings.paper.plans)
     except PlanProblem as error:
         return say_refusal(403, str(error), json=json)
-    _say_plan(made, run_hooks(hooks.after_plan, "planned", plan_document(made)), json=json)
+    _say_plan(made, run_hooks(hooks.after_plan, "planned", plan_document(made), hooks.timeout_s), json=json)
     return 0
 
 
@@ -70,21 +70,25 @@ def approve(
 ) -> int:
     """Answer a plan. Whoever made it never approves it."""
     from flows.hooks import run_hooks
-    from runtime.paper.plans import PlanProblem, plan_text
+    from runtime.paper.plans import PlanProblem, answer_text
 
     room = room_of(config)
     hooks = room.settings.paper.hooks
     try:
         waiting = room.plans.get(plan_id)
-        against = None if reject else run_hooks(hooks.before_approve, "approve", plan_document(waiting) | {"by": by})
+        against = (
+            None
+            if reject
+            else run_hooks(hooks.before_approve, "approve", plan_document(waiting) | {"by": by}, hooks.timeout_s)
+        )
         if against is not None:
             return say_refusal(403, f"{against}; nothing was approved", json=json)
         key = key_of(room, by)
-        signature = key.sign(plan_text(waiting).encode())
+        signature = key.sign(answer_text(waiting, approve=not reject).encode())
         answered = room.plans.answer(plan_id, by=by, approve=not reject, public_key=key.public_key, signature=signature)
     except PlanProblem as error:
         return say_refusal(403, str(error), json=json)
-    _say_plan(answered, run_hooks(hooks.after_approve, "approved", plan_document(answered)), json=json)
+    _say_plan(answered, run_hooks(hooks.after_approve, "approved", plan_document(answered), hooks.timeout_s), json=json)
     return 0
 
 

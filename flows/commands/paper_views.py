@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import Json
 from flows.commands.paper_room import RunId, plan_document, room_of, run_document, say_refusal
 from flows.output import plain, print_json, table
@@ -134,8 +135,9 @@ def audit(
     lines, report = room.book.audit()
     if file is not None:
         lines = _lines_of(file)
+        seen = room.auditor.seen()
         with reading(room.engine) as session:
-            report = verify(lines, read_head(session), room.auditor.key.public_key)
+            report = verify(lines, read_head(session), room.auditor.key.public_key, seen=seen)
     if export is not None:
         try:
             with export.open("x", encoding="ascii") as out:
@@ -161,7 +163,7 @@ def audit(
         for line in told:
             print(plain(line))
         key = room.auditor.key.public_key[:16]
-        print(f"audit log: {verdict}; {report.head.sequence} lines, head {report.head.hash[:16]}, key {key}")
+        print(f"audit log: {verdict}; {plural(report.head.sequence, 'line')}, head {report.head.hash[:16]}, key {key}")
     return 0 if report.problem is None else 1
 
 

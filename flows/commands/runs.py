@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import Json
 from flows.commands.store import in_mib
 from flows.output import plain, print_json, table
@@ -15,8 +16,8 @@ from flows.problems import EnvironmentProblem, UsageProblem
 if TYPE_CHECKING:
     from evolution.ledger import TrialLedger
     from evolution.pool import Pool
-    from evolution.report import RunSummary
     from evolution.run import RunRecord
+    from evolution.summary import RunSummary
     from flows.retention import Plan, Pruned
 
 app = typer.Typer(no_args_is_help=True, help="Runs and their trials, kept for ever.")
@@ -52,9 +53,10 @@ def list_runs(
             )
             for each in listings
         ]
+        why = {each.record.id: _because(each.record) for each in listings}
         table("", ("id", "status", "data", "trials", "best score", "pool entries", "began (UTC)"), rows)
         for run_id in cut_short:
-            print(f"{run_id} was cut short; go on with it: {resume_command(run_id)}")
+            print(f"{run_id} was cut short{why[run_id]}; go on with it: {resume_command(run_id)}")
     return 0
 
 
@@ -124,7 +126,10 @@ def prune(
     if done is None:
         print("nothing was touched; --yes does it")
         return 0
-    print(f"done: {done.runs} runs, {done.files} files" + (f", {done.flow_runs} flow runs" if done.flow_runs else ""))
+    print(
+        f"done: {plural(done.runs, 'run')}, {plural(done.files, 'file')}"
+        + (f", {plural(done.flow_runs, 'flow run')}" if done.flow_runs else "")
+    )
     if done.store_before is not None and done.store_after is not None:
         print(f"database: {in_mib(done.store_before)} before, {in_mib(done.store_after)} now")
     if done.note:
@@ -140,7 +145,7 @@ def _print_plan(planned: Plan, days: int) -> None:
     if rows:
         table("", ("run", "began (UTC)", "trials", "cells of scorecards", "talks with models"), rows)
     else:
-        print(f"no run that ended more than {days} days ago has any bulk left")
+        print(f"no run that ended more than {plural(days, 'day')} ago has any bulk left")
     print(f"candidate files: {len(planned.files)}, {in_mib(planned.file_bytes)}")
     history = (
         "no server answers, so it is left as it is" if planned.flow_runs is None else f"{planned.flow_runs} flow runs"
@@ -176,6 +181,14 @@ def _pruning_document(planned: Plan, done: Pruned | None) -> dict[str, Any]:
     }
 
 
+def _because(record: RunRecord) -> str:
+    """Why a run that was killed waits for a person; empty where nothing was decided."""
+    from evolution.story import given_up
+
+    reason = given_up(record.story)
+    return f", and {plain(reason)}" if reason else ""
+
+
 def _is_cut_short(record: RunRecord) -> bool:
     """Whether a run is stored as running while nobody works on it any more."""
     from evolution.run import RunStatus
@@ -199,6 +212,8 @@ def _way_on(record: RunRecord) -> dict[str, Any]:
     return {
         "status": CUT_SHORT if is_cut_short else record.status.value,
         "resume": resume_command(record.id) if can_go_on else None,
+        "resumes": len(record.story.get("resumes") or ()),
+        "given_up": record.story.get("given_up"),
     }
 
 
@@ -289,7 +304,7 @@ def stores() -> tuple[TrialLedger, Pool]:
 
 def _summary(ledger: TrialLedger, pool: Pool, run_id: str) -> RunSummary:
     from evolution.ledger import UnknownIdError
-    from evolution.report import run_summary
+    from evolution.summary import run_summary
 
     try:
         return run_summary(ledger, pool, run_id, is_cut_short=_is_cut_short(ledger.run(run_id)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.backtest import chosen_bars, compare, print_comparison, run_config_of
 from flows.commands.options import ConfigFile, DataSet, Json, Symbol
 from flows.commands.sir import DocumentFile, compile_file, print_compilation, verdict_document
@@ -78,7 +79,7 @@ def screen(file: DocumentFile, data: DataSet = None, config: ConfigFile = None, 
         (
             plain(each.symbol),
             "" if each.ts is None else f"{each.ts:%Y-%m-%d %H:%M}",
-            f"{each.short_of} bars short" if each.short_of else "fires" if each.fires else "no",
+            f"{plural(each.short_of, 'bar')} short" if each.short_of else "fires" if each.fires else "no",
             " ".join(f"{name}={value:.6g}" for name, value in each.values),
         )
         for each in found

@@ -34,7 +34,7 @@ def up(
     json: Json = False,
 ) -> int:
     """Start Prefect's server, a worker and the deployments of prefect.yaml, and leave them running."""
-    from flows import standing
+    from flows import prefect_database, standing
     from flows.settings import home_folder
     from flows.watch import ConsoleWatch
 
@@ -46,6 +46,9 @@ def up(
         return _say(found, home, json=json, is_new=False)
     _require_free(port)
     _require_checkout()
+    database = prefect_database.named()
+    if database is not None:
+        database.require()
     with ConsoleWatch(stderr=json) as watch:
         return _say(_started(home, port, watch), home, json=json, is_new=True)
 
@@ -79,12 +82,18 @@ def surroundings(home: Path) -> dict[str, Any]:
 
     found = standing.find(home)
     if found is None:
-        return {"server": "down; trigate up starts one", "worker": "down"}
+        last = standing.read_state(home)
+        failure = (
+            f"; the last one failed: {last.reason}" if last is not None and last.phase is standing.Phase.FAILED else ""
+        )
+        return {"server": f"down; trigate up starts one{failure}", "worker": "down"}
     answers = is_healthy(found.api_url)
     return {
         "server": f"{found.phase.value}, {found.ui_url} {'answers' if answers else 'does not answer'}",
         "worker": "up" if found.worker_pid and _lives(found.worker_pid) else "down",
         "restarts": found.restarts,
+        "went_on_by_themselves": found.resumed,
+        **({"trouble": found.trouble} if found.trouble else {}),
     }
 
 

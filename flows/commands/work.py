@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from evolution.plural import plural
 from flows.commands.options import CageChoice, ConfigFile, Json
 from flows.problems import EnvironmentProblem, UsageProblem
 
@@ -42,7 +43,7 @@ def work(
     name = helper_name()
     stopping.listen()
     with ConsoleWatch(stderr=json) as watch:
-        watch.say(f"helping as {name}, {settings.worker_count()} candidates at a time; Ctrl-C ends it")
+        watch.say(f"helping as {name}, {plural(settings.worker_count(), 'candidate')} at a time; Ctrl-C ends it")
         if run is None:
             _help_all(settings, opened, name, watch)
         count = _help_one(settings, opened, _full_id(opened, run), name, watch)
@@ -71,7 +72,7 @@ def _help_one(settings: Settings, opened: Engine, run_id: str, name: str, watch:
             lambda job, outcome: watch.now(f"{job.candidate.id} {outcome.value if outcome else 'came too late'}"),
             at_once=settings.worker_count(),
         )
-    watch.say(f"run {run_id}: nobody leads it any more; {count} candidates were tried here")
+    watch.say(f"run {run_id}: nobody leads it any more; {plural(count, 'candidate was', 'candidates were')} tried here")
     return count
 
 

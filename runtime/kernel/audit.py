@@ -19,6 +19,7 @@ import numpy as np
 from runtime.kernel.logged import Course, LoggedHost
 from runtime.kernel.report import RunEnd
 from runtime.kernel.session import RunLimits, Session
+from runtime.model import Side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from runtime.kernel.report import RunConfig, RunReport
     from runtime.market.bars import Bars
     from runtime.model import Bar
+
+_BUY = Side.BUY
 
 # An account beyond this many times its starting cash, either way, is no result: ratios of it round to nothing.
 _MOST = 1e15
@@ -46,12 +49,11 @@ class ReportClaim(NamedTuple):
 
 def books_digest(report: RunReport) -> str:
     """Hex sha256 of all that came of the orders: fills, refusals, trades, positions and equity, bit for bit."""
-    digest = hashlib.sha256(f"books/1 {report.refused_count} {report.open_orders} {report.ruined}".encode())
-    for fill in report.fills:
-        digest.update(
-            f"{int(fill.ts.timestamp())} {fill.side.value} {fill.quantity!r} {fill.price!r} {fill.fee!r}\n".encode()
-        )
-    for array in (report.position, report.equity):
+    digest = hashlib.sha256(
+        f"books/2 {report.refused_count} {report.open_orders} {report.ruined} {len(report.fills)}".encode()
+    )
+    fills = [(fill.ts.timestamp(), fill.side is _BUY, fill.quantity, fill.price, fill.fee) for fill in report.fills]
+    for array in (np.array(fills, dtype=np.float64), report.position, report.equity):
         digest.update(array.astype("<f8").tobytes())
     return digest.hexdigest()
 
@@ -117,7 +119,7 @@ def _done_again(course: Course, bars: Bars, config: RunConfig, rows: Sequence[Ba
     session = Session(host, config, bars.instrument, limits)
     if session.start() is not None:
         first = len(rows) if course.first_tradable_bar is None else course.first_tradable_bar
-        session.warm_up(rows[:first], ())
+        session.skip(rows[:first])
         session.advance(rows[first:], ())
     return session.finish(bars.close)
 

@@ -31,10 +31,12 @@ def mark(marks: Sequence[Mark], close: NDArray[np.float64], cash: float) -> Curv
         close: closes, shape ``(n_bars,)``.
         cash: starting cash, the first value of the curve.
     """
-    rows = np.array([m.row for m in marks], dtype=np.intp)
-    at = np.searchsorted(rows, np.arange(len(close)), side="right") - 1
-    position = np.array([m.position for m in marks])[at]
+    rows, cashes, positions = zip(*marks, strict=True)
+    # A mark counts until the next one's row; not at all when that is its own.
+    bounds = np.array((*rows, len(close)), dtype=np.intp)
+    lengths = bounds[1:] - bounds[:-1]
+    position = np.repeat(np.array(positions), lengths)
     equity = np.empty(len(close) + 1)
     equity[0] = cash
-    equity[1:] = np.array([m.cash for m in marks])[at] + position * close
+    equity[1:] = np.repeat(np.array(cashes), lengths) + position * close
     return Curve(equity, position)

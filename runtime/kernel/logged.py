@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.desk import Action, Request
 from runtime.kernel.report import Failure, OrderEntry, RunEnd
@@ -60,7 +60,7 @@ class LoggedHost:
         self._course = course
         self._asked: dict[int, list[Request]] = {}
         for entry in course.order_log:
-            self._asked.setdefault(entry.row - first + 1, []).append(read_request(entry.action))
+            self._asked.setdefault(entry.row - first + 1, []).append(_request(entry.action))
         failure = course.failure
         self._breaks = failure is not None and failure.hook not in {*_BEFORE_BARS, "on_stop"}
         self._floods = course.end is RunEnd.FLOODED
@@ -113,6 +113,25 @@ class LoggedHost:
     def log(self) -> Sequence[str]:
         """What the strategy logged."""
         return self._course.log
+
+
+def _request(text: str) -> Request:
+    """``read_request``, with what stands behind the number read once: most orders of a strategy differ in nothing else."""
+    number, _, wish = text.partition(" ")
+    known = _wishes.get(wish)
+    if known is not None and number.isdecimal():
+        return Request(int(number), *known)
+    request = read_request(text)
+    if number != "cancel" and "tag=" not in wish:
+        if len(_wishes) >= _WISHES_REMEMBERED:
+            _wishes.clear()
+        _wishes[wish] = tuple(request)[1:]
+    return request
+
+
+# Texts of a candidate: few, short and soon forgotten.
+_WISHES_REMEMBERED = 1_024
+_wishes: dict[str, tuple[Any, ...]] = {}
 
 
 def read_request(text: str) -> Request:

@@ -159,8 +159,13 @@ class Session:
     def warm_up(self, bars: Sequence[Bar], values: Sequence[Sequence[float]]) -> None:
         """Take bars before the first tradable one. ``values``: one sequence per declared series, as long as ``bars``."""
         if self.end is None and bars:
-            self._refuse_early(bars[0])
             self._host.warm_up(list(zip(bars, repeat(0, len(bars)), *values, strict=True)))
+            self.skip(bars)
+
+    def skip(self, bars: Sequence[Bar]) -> None:
+        """``warm_up`` for a host that remembers nothing of it."""
+        if self.end is None and bars:
+            self._refuse_early(bars[0])
             self._rows += len(bars)
             self._last = bars[-1]
 

@@ -44,6 +44,9 @@ class Sizer:
         self._instrument = instrument
         self._books = books
         self.is_cash = config.account is AccountKind.CASH
+        self._asked: tuple[float, ...] = ()
+        """What ``target_change`` was asked last, and its answer."""
+        self._change = 0.0
 
     @property
     def reducing_side(self) -> Side | None:
@@ -88,6 +91,14 @@ class Sizer:
         books, weight = self._books, order.weight or 0.0
         if weight == 0.0:
             return -books.position
+        # Asked for the side and again for the size.
+        asked = (weight, price, books.cash, books.position)
+        if asked != self._asked:
+            self._asked, self._change = asked, self._target_change(weight, price)
+        return self._change
+
+    def _target_change(self, weight: float, price: float) -> float:
+        books = self._books
         equity = books.equity(price)
         gap = weight * equity - books.position * price
         if abs(gap) <= _NO_CHANGE * abs(equity):

@@ -10,6 +10,11 @@ comes after a later one   is not traded on, since the later one was; it is writt
 never comes               no bar is made up, as in a backtest; the gap is written down (*missing*)
 were missed while away    they are taken in order, each with its own decision, before any newer one
 is no bar (high < low)    stops the run: a feed that sends this is wrong, and asking again will not mend it
+begins before the one     stops the run, likewise: it is of another market or timeframe
+before it ended
+opens far off the close   stops the run (live, ``most_gap``): a split, another unit or another market; a person looks
+and all others before     stops the run: the feed tells another past, so it is not the market that was traded
+it are changed, too
 ========================  ====================================================================================
 
 An outage is a value: ``Outage``, which passes or does not.
@@ -43,6 +48,8 @@ class Outage(NamedTuple):
     """One clause."""
     passes: bool
     """Asking again can help; False when the feed or the question is wrong for good."""
+    wait_s: float | None = None
+    """Seconds that the feed asks to be left alone; None when it does not say."""
 
 
 class BarFeed(Protocol):
@@ -140,7 +147,20 @@ def bar_sha256(bar: Bar) -> str:
     return sha256(encode([int(bar.ts.timestamp()), *bar[1:]]))
 
 
-def sift(answer: Sequence[Bar], known: Mapping[int, str], last: int, clock: datetime, market: Market) -> Sifted:
+# So many known bars, all of them changed, are no corrections any more.
+_ANOTHER_PAST = 3
+
+
+def sift(  # noqa: PLR0913 - an answer, and all that it is held against
+    answer: Sequence[Bar],
+    known: Mapping[int, str],
+    last: int,
+    clock: datetime,
+    market: Market,
+    *,
+    close: float | None = None,
+    most_gap: float | None = None,
+) -> Sifted:
     """Sort a feed's answer into what is new and what is odd.
 
     Args:
@@ -149,6 +169,8 @@ def sift(answer: Sequence[Bar], known: Mapping[int, str], last: int, clock: date
         last: open of the newest of them.
         clock: ``BarFeed.clock``.
         market: when bars close.
+        close: of the newest bar that the run has.
+        most_gap: largest ratio, either way, of an open to the close before it that is believed; None believes all.
     """
     now = clock.timestamp()
     notes: list[Note] = []
@@ -168,6 +190,9 @@ def sift(answer: Sequence[Bar], known: Mapping[int, str], last: int, clock: date
             notes.append(Note("revised", ts, f"was {known[ts][:12]}, is {bar_sha256(bar)[:12]}"))
         elif ts not in known and known and ts > min(known):
             notes.append(Note("late", ts, bar_sha256(bar)[:12]))
+    fault = _another_past(answer, known, notes) or _misplaced(fresh, last, close, market, most_gap)
+    if fault is not None:
+        return Sifted((), tuple(notes), fault)
     previous = last
     for ts in fresh:
         expected = market.next_open(previous)
@@ -175,6 +200,33 @@ def sift(answer: Sequence[Bar], known: Mapping[int, str], last: int, clock: date
             notes.append(Note("missing", expected, f"the next one opens {ts - expected} s later"))
         previous = ts
     return Sifted(tuple(fresh.values()), tuple(notes), None)
+
+
+def _another_past(answer: Sequence[Bar], known: Mapping[int, str], notes: Sequence[Note]) -> str | None:
+    """Why the feed is not the one that was traded on: all that it told before, it tells otherwise."""
+    told = sum(int(bar.ts.timestamp()) in known for bar in answer)
+    revised = sum(note.what == "revised" for note in notes)
+    if told >= _ANOTHER_PAST and revised == told:
+        return f"all {told} bars that were traded on before are other ones now: this is not the market that it was"
+    return None
+
+
+def _misplaced(
+    fresh: Mapping[int, Bar], last: int, close: float | None, market: Market, most_gap: float | None
+) -> str | None:
+    """Why new bars cannot follow the ones before them, in time or in price."""
+    previous = last
+    for ts, bar in fresh.items():
+        told = f"the bar of {bar.ts:%Y-%m-%dT%H:%M:%SZ}"
+        if ts < market.end(previous):
+            return f"{told} begins before the one before it ended"
+        if close is not None and most_gap is not None and not 1.0 / most_gap <= bar.open / close <= most_gap:
+            return (
+                f"{told} opens at {bar.open!r} after a close of {close!r}, which is more than {most_gap:g} times off: a split, "
+                f"or another market; look before the run goes on"
+            )
+        previous, close = ts, bar.close
+    return None
 
 
 def bar_fault(bar: Bar) -> str | None:

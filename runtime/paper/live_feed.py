@@ -1,7 +1,19 @@
 """A live feed: the klines and JSON feeds that sets are fetched from, asked for what is new. Implements ``BarFeed``.
 
 A bar counts as closed when our clock and the ``date`` of the reply have both reached its end, so neither a clock of ours that runs
-ahead nor one that was set can make an unfinished bar trade.
+ahead nor one that was set can make an unfinished bar trade. A ``date`` of the past only makes bars wait; one of the future does nothing.
+
+=============================================  =============================================================
+an answer that                                 what happens
+=============================================  =============================================================
+is 429, 418, 408 or 5xx; none at all; a reset; the pause of a fault, at least as long as the feed asks for
+cut, too large, no JSON, a web page
+holds rows that are no bars, twice or in       stops the run: the feed is wrong, and asking again will not
+disorder; is 4xx or a redirect                 mend it
+lacks the bar that is due                      is asked for again, after a share of the bar's step
+=============================================  =============================================================
+
+What becomes of whole bars that are odd is said in ``runtime.paper.feed``.
 """
 
 from __future__ import annotations
@@ -67,7 +79,7 @@ class LiveFeed:
         except DataError as error:
             return Outage(str(error), passes=False)
         if isinstance(page, Stopped):
-            return Outage(page.reason, passes=page.stop in _PASSING)
+            return Outage(page.reason, passes=page.stop in _PASSING, wait_s=page.wait_s)
         return [
             Bar(datetime.fromtimestamp(ts, UTC), *values)
             for ts, values in zip(page.ts.tolist(), page.columns.T.tolist(), strict=True)

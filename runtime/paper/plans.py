@@ -11,9 +11,9 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlmodel import col
 
 from runtime.desk import Action, Request
@@ -22,12 +22,12 @@ from runtime.kernel.tickets import canonical
 from runtime.paper.canon import encode, moment, stamp
 from runtime.paper.deployment import account_of
 from runtime.paper.signing import is_signed
-from runtime.paper.tables import PlanRow, RunRow
+from runtime.paper.tables import PlanRow, RunRow, TokenRow
 from runtime.paper.values import MakerKind, PlanStatus, RunStatus
 from runtime.store import reading, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Engine
@@ -68,11 +68,17 @@ def plan_text(plan: Plan) -> str:
     return encode(["trigate-plan/1", *facts, stamp(plan.created), stamp(plan.expires)])
 
 
+def answer_text(plan: Plan, *, approve: bool) -> str:
+    """What a person signs who answers a plan: a signed no is no yes."""
+    return encode(["trigate-answer/1", plan_text(plan), "approved" if approve else "rejected"])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maker:
     """Who makes a plan, and why."""
 
     name: str
+    """The enrolled person, or service, with whose key it was made; for a model's plan, who ran the model."""
     kind: MakerKind
     reason: str
 
@@ -84,22 +90,37 @@ class Proof:
     keys: Mapping[str, str]
     """Enrolled public keys by account (``account_of``)."""
     permissions: Permissions
-    """As they are now: what the policy has approved, it must still allow."""
+    """As they are now: what the policy has approved, it must still allow, and what it denies by now nobody's approval carries."""
+    logged: Callable[[str], Mapping[str, Any] | None] | None = None
+    """What the signed log says of a plan, by its id; None believes the plan's row."""
 
     def holds(self, row: PlanRow) -> bool:
         """Whether an enrolled person other than the maker has signed for the plan, or the policy allows it."""
         plan = _plan(row)
-        if plan.checker == BY_POLICY:
-            request = read_request(plan.request)
-            return isinstance(request.action, Action) and (
-                self.permissions.verdict(plan.maker_kind, request.action) == "allow"
-            )
-        checker = account_of(plan.checker or "")
+        request = read_request(plan.request)
+        if not isinstance(request.action, Action) or not self._is_logged(plan):
+            return False
+        verdict = self.permissions.verdict(plan.maker_kind, request.action)
+        if plan.checker == BY_POLICY or verdict == "deny":
+            return verdict == "allow" and plan.checker == BY_POLICY
+        checker, maker = account_of(plan.checker or ""), account_of(plan.maker)
         key = self.keys.get(checker)
         return (
             key is not None
-            and checker != account_of(plan.maker)
-            and is_signed(key, plan_text(plan), row.signature or "")
+            and checker != maker
+            and key != self.keys.get(maker)
+            and is_signed(key, answer_text(plan, approve=True), row.signature or "")
+        )
+
+    def _is_logged(self, plan: Plan) -> bool:
+        if self.logged is None:
+            return True
+        told = self.logged(plan.id)
+        mine = {"request": plan.request, "maker": plan.maker, "reason": plan.reason}
+        return (
+            told is not None
+            and all(told[name] == value for name, value in mine.items())
+            and told.get("kind") in {None, plan.maker_kind.value}
         )
 
 
@@ -150,6 +171,7 @@ class PlanBook:
                     "plan": plan.id,
                     "request": plan.request,
                     "maker": plan.maker,
+                    "kind": plan.maker_kind.value,
                     "reason": plan.reason,
                     "verdict": verdict,
                 },
@@ -164,7 +186,7 @@ class PlanBook:
             by: the person who answers, as enrolled.
             approve: False rejects.
             public_key: the person's, hex; None where nobody has keys.
-            signature: over ``plan_text``, hex.
+            signature: over ``answer_text``, hex.
 
         Raises:
             PlanProblem: it does not wait any more, or the person made it, or the signature does not hold.
@@ -185,7 +207,7 @@ class PlanBook:
                 raise PlanProblem(
                     f"{by} made this plan, and whoever makes a plan never approves it; somebody else must"
                 )
-            if signature is not None and not is_signed(public_key or "", plan_text(plan), signature):
+            if signature is not None and not is_signed(public_key or "", answer_text(plan, approve=approve), signature):
                 raise PlanProblem(f"the signature on plan {plan_id} does not hold; nothing was approved")
             status = PlanStatus.APPROVED if approve else PlanStatus.REJECTED
             row.status, row.checker, row.checked = status.value, by, stamp(at)
@@ -219,6 +241,8 @@ class PlanBook:
         Args:
             run: which.
             proof: what an approval has to stand up to; None believes the store.
+
+        A plan that was executed once is not, whatever its row says by now: its token was spent.
         """
         at = self.auditor.now()
         query = select(PlanRow).where(
@@ -226,6 +250,7 @@ class PlanBook:
             col(PlanRow.status) == PlanStatus.APPROVED.value,
             col(PlanRow.maker_kind) != MakerKind.STRATEGY.value,
             col(PlanRow.expires) > stamp(at),
+            ~exists().where(col(TokenRow.plan) == col(PlanRow.id)),
         )
         with reading(self.engine) as session:
             rows = session.scalars(query.order_by(col(PlanRow.created), col(PlanRow.id)))

@@ -104,6 +104,8 @@ class Judged:
     locks: list[Lock] = field(default_factory=list)
     opening: int = 0
     """Orders passed that open or add."""
+    exits: list[bool] = field(default_factory=list)
+    """For each request, whether it opens nothing: what no guard keeps back."""
 
 
 def judge(limits: RiskLimits | None, situation: Situation, requests: Sequence[Request], most: float) -> Judged:
@@ -120,7 +122,8 @@ def judge(limits: RiskLimits | None, situation: Situation, requests: Sequence[Re
     reducible = abs(situation.account.position)
     for request in requests:
         order = _read(request, situation, reducible)
-        if order is None or _reduces(order, situation, reducible, leaving):
+        judged.exits.append(order is None or _reduces(order, situation, reducible, leaving))
+        if order is None or judged.exits[-1]:
             reducible -= abs(order.units) if order is not None else 0.0
             leaving += order.units if order is not None and _rests(request) else 0.0
             judged.verdicts.append(None)

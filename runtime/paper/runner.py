@@ -22,12 +22,13 @@ from runtime.cage.outcome import CageEnd
 from runtime.kernel.remote import RemoteHost
 from runtime.kernel.report import AccountKind
 from runtime.kernel.session import RunLimits
+from runtime.paper.audit import AuditBroken
 from runtime.paper.feed import Outage, bar_sha256, sift
 from runtime.paper.journal import Books, Journal, PlanConflict
 from runtime.paper.lease import Held, LeaseLost, acquire, release
 from runtime.paper.resume import Drift, read_run, replay
 from runtime.paper.risk import Place
-from runtime.paper.screen import GuardScreen, Memory
+from runtime.paper.screen import GuardScreen, Memory, NoHooks
 from runtime.paper.tables import RunRow
 from runtime.paper.values import RunStatus
 from runtime.paper.venue import SimulatedVenue
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from runtime.paper.feed import BarFeed, Market, Note
     from runtime.paper.limits import RiskLimits
     from runtime.paper.resume import StoredRun
+    from runtime.paper.screen import StepHooks
     from runtime.paper.venue import Venue
 
 # Bars whose hashes are kept for telling a revised bar from a late one.
@@ -69,9 +71,12 @@ class Faults:
     first_s: float = 1.0
     most_s: float = 60.0
 
-    def pause_s(self, streak: int) -> float:
-        """Seconds to wait after so many faults in a row, doubled each time up to the cap."""
-        return float(min(self.first_s * 2.0 ** (streak - 1), self.most_s))
+    asked_s: float = 900.0
+    """Longest that a feed's own wish is heeded: who says \"come back tomorrow\" is asked again before."""
+
+    def pause_s(self, streak: int, wished_s: float | None = None) -> float:
+        """Seconds to wait after so many faults in a row, doubled each time up to the cap; longer when a feed asks for it."""
+        return float(max(min(self.first_s * 2.0 ** (streak - 1), self.most_s), min(wished_s or 0.0, self.asked_s)))
 
 
 class Watch(Protocol):
@@ -116,8 +121,12 @@ class RunParts:
     """A fresh host for the deployment's source, each time."""
     permit: Callable[[], str | None]
     """Why the deployment does not hold (any more); None while it does. Asked at each start and each look."""
+    attest: Callable[[], str | None] = lambda: None
+    """How the store differs from the signed log; None when it does not. Asked at each start, before anything of the store is believed."""
     plans: Callable[[], Sequence[tuple[str, Request]]] = lambda: ()
     """Approved plans of people and models."""
+    hooks: StepHooks = field(default_factory=NoHooks)
+    """Asked before each order and told after it."""
     venue: Venue = field(default_factory=SimulatedVenue)
     limits: RunLimits = field(default_factory=RunLimits)
     faults: Faults = field(default_factory=Faults)
@@ -126,6 +135,8 @@ class RunParts:
     """Shortest time between two looks at whether the run may go on; a replay takes hundreds of bars in it."""
     leave: Callable[[], bool] = lambda: False
     """Whether this process is to end; the run stays one that should run."""
+    most_gap: float | None = None
+    """See ``sift``: for live bars; history is what it is."""
     until: datetime | None = None
     """When the run is over by itself, by its own clock."""
     checkpoint: Callable[[str], object] = lambda _: None
@@ -137,18 +148,28 @@ class RunEnding:
     """How a runner came to its end."""
 
     status: RunStatus | None
-    """The run's; None when another runner has it."""
+    """The run's; None when another runner has it, or it is refused."""
     reason: str
+    is_refused: bool = False
+    """Whether nothing ran and nothing was written, since the store is not what the signed log says."""
 
 
 class _Passing(Exception):  # noqa: N818  # control flow inside this module
     """A fault that may pass."""
+
+    def __init__(self, reason: str, wait_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
 
 
 class _Over(Exception):  # noqa: N818  # control flow inside this module
     def __init__(self, status: RunStatus, reason: str) -> None:
         super().__init__(reason)
         self.status = status
+
+
+class _Refused(Exception):  # noqa: N818  # control flow inside this module
+    """The store is not what the log says."""
 
 
 class _Left(Exception):  # noqa: N818  # control flow inside this module
@@ -171,6 +192,7 @@ def run_paper(parts: RunParts) -> RunEnding:
                     status=None, reason=f"{taken.holder} runs it, until {taken.expires:%H:%M:%SZ} at least"
                 )
             try:
+                _attest(parts)
                 return _Runner(
                     parts, Journal(parts.engine, parts.auditor, taken, parts.auditor.now, parts.checkpoint)
                 ).go(progressed)
@@ -178,6 +200,8 @@ def run_paper(parts: RunParts) -> RunEnding:
                 release(parts.engine, taken, parts.auditor.now())
         except LeaseLost as error:
             return RunEnding(status=None, reason=str(error))
+        except (_Refused, AuditBroken) as error:
+            return RunEnding(status=None, reason=str(error), is_refused=True)
         except _Left:
             return RunEnding(
                 status=None, reason=f"this process was asked to end; trigate paper resume {parts.run} goes on"
@@ -186,11 +210,18 @@ def run_paper(parts: RunParts) -> RunEnding:
             continue
         except (StoreError, CageError, _Passing) as error:
             streak += 1
-            pause_s = parts.faults.pause_s(streak)
+            pause_s = parts.faults.pause_s(streak, getattr(error, "wait_s", None))
             parts.watch.faulted(parts.run, str(error), pause_s)
             if streak >= parts.faults.streak:
                 return _give_up(parts, f"{streak} faults in a row, the last one: {error}")
             parts.clock.wait(parts.clock.now() + timedelta(seconds=pause_s), lambda: False)
+
+
+def _attest(parts: RunParts) -> None:
+    """Nothing is written on a store that was edited: an end with a reason would give the edit a line of its own."""
+    difference = parts.attest()
+    if difference is not None:
+        raise _Refused(difference)
 
 
 def _give_up(parts: RunParts, reason: str) -> RunEnding:
@@ -211,6 +242,7 @@ class _Runner:
         self._memory = Memory(parts.market)
         self._known: dict[int, str] = {}
         self._last = 0
+        self._close: float | None = None
         self._noted: set[Note] = set()
         self._stop_reason = ""
         self._looked = -math.inf
@@ -268,6 +300,7 @@ class _Runner:
         replay(driver, stored, lambda step: self._memory.note(step, driver.equity or 0.0))
         self._known = stored.hashes(_REMEMBERED)
         self._last = stored.last
+        self._close = (stored.bars[-1].bar if stored.bars else stored.warm[-1]).close
         self._journal.note(
             "resume",
             {"bars": len(stored.bars), "fills": len(stored.fills), "equity": driver.equity, "by": self._parts.holder},
@@ -275,7 +308,7 @@ class _Runner:
 
     def _remember(self, bars: Sequence[Bar]) -> None:
         for bar in bars:
-            self._last = int(bar.ts.timestamp())
+            self._last, self._close = int(bar.ts.timestamp()), bar.close
             self._known[self._last] = bar_sha256(bar)
         for ts in sorted(self._known)[:-_REMEMBERED]:
             del self._known[ts]
@@ -294,11 +327,19 @@ class _Runner:
         answer = parts.feed.bars(self._last, parts.clock.now())
         if isinstance(answer, Outage):
             raise (
-                _Passing(f"feed: {answer.reason}")
+                _Passing(f"feed: {answer.reason}", answer.wait_s)
                 if answer.passes
                 else _Over(RunStatus.FAILED, f"feed: {answer.reason}")
             )
-        sifted = sift(answer, self._known, self._last, parts.feed.clock(parts.clock.now()), parts.market)
+        sifted = sift(
+            answer,
+            self._known,
+            self._last,
+            parts.feed.clock(parts.clock.now()),
+            parts.market,
+            close=self._close,
+            most_gap=parts.most_gap,
+        )
         if sifted.fault is not None:
             raise _Over(RunStatus.FAILED, f"feed: {sifted.fault}")
         notes = [note for note in sifted.notes if note not in self._noted]
@@ -310,9 +351,10 @@ class _Runner:
         progressed()
         if parts.until is not None and parts.clock.now() >= parts.until:
             raise _Over(RunStatus.FINISHED, f"its time was over at {parts.until:%Y-%m-%d %H:%MZ}")
-        if not sifted.bars:
-            if parts.feed.is_over:
-                raise _Over(RunStatus.FINISHED, "the feed has no further bars")
+        if not sifted.bars and parts.feed.is_over:
+            raise _Over(RunStatus.FINISHED, "the feed has no further bars")
+        # A run that has caught up asks no second time for what has not closed.
+        if not sifted.bars or parts.clock.now().timestamp() < self._due():
             self._wait()
 
     def _look(self) -> bool:
@@ -336,18 +378,31 @@ class _Runner:
             memory=self._memory,
             can_turn=parts.deployment.config.account is not AccountKind.CASH,
             plans=parts.plans,
+            hooks=parts.hooks,
         )
         step = driver.take(bar, screen)
         self._judge_end()
         equity = driver.equity
         assert equity is not None  # a bar was taken
         books = Books(equity=equity, cash=driver.account.cash, position=driver.position)
-        self._journal.write(step, books, notes, screen.locks)
+        self._journal.write(step, books, [*notes, *screen.notes], screen.locks)
         self._memory.note(step, equity)
         self._remember([bar])
+        self._tell_hooks(step)
         parts.watch.took(parts.run, step, books)
         if driver.ruined:
             raise _Over(RunStatus.FAILED, "the account is ruined: its equity fell to 0")
+
+    def _tell_hooks(self, step: Step) -> None:
+        """After the bar was written: a kill in between leaves a hook untold, never an order unwritten."""
+        parts = self._parts
+        for asked in step.asked:
+            if asked.refused is not None:
+                continue
+            facts = {"run": parts.run, "symbol": parts.symbol, "ts": step.bar.ts.isoformat()}
+            complaint = parts.hooks.after(facts | {"request": asked.text, "order": asked.number, "plan": asked.plan})
+            if complaint is not None:
+                self._journal.note("hook", {"request": asked.text, "complaint": complaint})
 
     def _judge_end(self) -> None:
         """Tell a strategy that broke its promise from a process that the machine took away."""
@@ -362,11 +417,16 @@ class _Runner:
         place = "" if failure is None or failure.line is None else f" (line {failure.line}, {failure.exception})"
         raise _Over(RunStatus.FAILED, f"{why}{place}")
 
+    def _due(self) -> int:
+        """When the next bar closes, seconds since 1970 UTC."""
+        market = self._parts.market
+        return market.end(market.next_open(self._last))
+
     def _wait(self) -> None:
         """Until the next bar closes; when it is overdue, a little."""
         parts = self._parts
         market, now = parts.market, parts.clock.now()
-        due = datetime.fromtimestamp(market.end(market.next_open(self._last)), UTC) + _GRACE
+        due = datetime.fromtimestamp(self._due(), UTC) + _GRACE
         if due <= now:
             low, high = _OVERDUE_S
             due = now + timedelta(seconds=min(max(market.timeframe.seconds * _OVERDUE_SHARE, low), high))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 from sqlmodel import col
 
-from runtime.paper.audit import read_head, read_lines, verify
+from runtime.paper.audit import read_head, read_lines, steady, verify
 from runtime.paper.canon import moment, stamp
 from runtime.paper.deployment import SignedDeployment, account_of, read_deployment
 from runtime.paper.limits import RiskLimits
@@ -193,6 +193,7 @@ class RunBook:
             session.flush()
             body = {
                 "deployment": order.deployment,
+                "account": order.account,
                 "symbol": order.symbol,
                 "by": order.started_by,
                 "feed": order.feed,
@@ -256,7 +257,7 @@ class RunBook:
         """One run.
 
         Raises:
-            RunRefused: there is none.
+            RunRefused: there is none, or its guards are damaged.
         """
         with reading(self.engine) as session:
             return _record(_find(session, run))
@@ -269,9 +270,10 @@ class RunBook:
 
     def audit(self) -> tuple[Sequence[str], AuditReport]:
         """The audit log's lines, and whether they are whole."""
-        with reading(self.engine) as session:
+        seen = self.auditor.seen()
+        with reading(steady(self.engine)) as session:
             lines, head = read_lines(session), read_head(session)
-        return lines, verify(lines, head, self.auditor.key.public_key)
+        return lines, verify(lines, head, self.auditor.key.public_key, seen=seen)
 
 
 def _find(session: Session, run: str) -> RunRow:
@@ -305,6 +307,16 @@ def _signed(row: DeploymentRow) -> SignedDeployment:
     return SignedDeployment(deployment=deployment, public_key=row.public_key, signature=row.signature, revoked=revoked)
 
 
+def _guards(run: str, text: str) -> RiskLimits:
+    try:
+        return RiskLimits.model_validate_json(text)
+    except ValueError:
+        raise RunRefused(
+            CONFLICT,
+            f"paper run {run}: its guards are not as they were written; trigate paper audit tells what they were",
+        ) from None
+
+
 def _record(row: RunRow) -> RunRecord:
     return RunRecord(
         id=row.id,
@@ -312,7 +324,7 @@ def _record(row: RunRow) -> RunRecord:
         account=row.account,
         symbol=row.symbol,
         started_by=row.started_by,
-        guards=None if row.guards is None else RiskLimits.model_validate_json(row.guards),
+        guards=None if row.guards is None else _guards(row.id, row.guards),
         unguarded_by=row.unguarded_by,
         feed=row.feed,
         status=RunStatus(row.status),

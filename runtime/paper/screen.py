@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections import deque
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+from runtime.kernel.tickets import canonical
 from runtime.model import Side
 from runtime.paper.driver import Added, Screened
+from runtime.paper.feed import Note
 from runtime.paper.locks import read_locks
 from runtime.paper.risk import Place, RoundTrip, Situation, judge
 from runtime.store import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Engine
 
@@ -60,6 +62,26 @@ class Memory:
         return datetime.fromtimestamp(self._market.end(int(ts.timestamp())), UTC)
 
 
+class StepHooks(Protocol):
+    """A person's own commands around execution. Neither method raises; both may take as long as their time limit."""
+
+    def before(self, order: Mapping[str, Any]) -> str | None:
+        """Why an order is not to be executed; None when nothing speaks against it."""
+
+    def after(self, order: Mapping[str, Any]) -> str | None:
+        """Tell of an order that was executed; gives a complaint, which changes nothing."""
+
+
+class NoHooks:
+    """Nobody is asked. Implements ``StepHooks``."""
+
+    def before(self, order: Mapping[str, Any]) -> str | None:
+        """Nothing."""
+
+    def after(self, order: Mapping[str, Any]) -> str | None:
+        """Nothing."""
+
+
 class GuardScreen:
     """Implements ``Screen`` for bars that are taken for the first time.
 
@@ -72,6 +94,7 @@ class GuardScreen:
         memory: of this run.
         can_turn: whether selling more than there is opens a position on the other side (a margin account).
         plans: approved plans of people and models, asked for once per bar.
+        hooks: asked about each order that the guards let through.
     """
 
     def __init__(  # noqa: PLR0913 - all that a verdict depends on
@@ -85,7 +108,10 @@ class GuardScreen:
         memory: Memory,
         can_turn: bool,
         plans: Callable[[], Sequence[tuple[str, Request]]],
+        hooks: StepHooks,
     ) -> None:
+        self.notes: list[Note] = []
+        """What hooks had against exits, which were passed on all the same."""
         self.locks: list[Lock] = []
         """Made on the bar that was judged last."""
         self._engine = engine
@@ -96,10 +122,11 @@ class GuardScreen:
         self._memory = memory
         self._can_turn = can_turn
         self._plans = plans
+        self._hooks = hooks
 
     def judge(self, scene: Scene) -> Screened:
         """One bar's requests and plans, in this order."""
-        self.locks = []
+        self.locks, self.notes = [], []
         added = self._plans()
         requests = [*scene.requests, *(request for _, request in added)]
         if not requests:
@@ -108,10 +135,35 @@ class GuardScreen:
         self.locks = judged.locks
         refusals = [None if each is None else (each.rule, each.reason) for each in judged.verdicts]
         own = len(scene.requests)
+        plans = [None] * own + [plan for plan, _ in added]
+        for number, (request, plan) in enumerate(zip(requests, plans, strict=True)):
+            if refusals[number] is None:
+                refusals[number] = self._asked(scene, request, plan, is_exit=judged.exits[number])
         return Screened(
             refusals[:own],
             [Added(plan, request, refusal) for (plan, request), refusal in zip(added, refusals[own:], strict=True)],
         )
+
+    def _asked(self, scene: Scene, request: Request, plan: str | None, *, is_exit: bool) -> tuple[str, str] | None:
+        """What the hooks have against an order. One that only reduces is passed on: a broken hook must not hold a position fast."""
+        close = scene.bar.close
+        against = self._hooks.before(
+            {
+                **self._place._asdict(),
+                "ts": scene.bar.ts.isoformat(),
+                "close": close,
+                "request": canonical(request),
+                "plan": plan,
+            }
+        )
+        if against is None:
+            return None
+        if is_exit:
+            self.notes.append(
+                Note("hook", int(scene.bar.ts.timestamp()), f"{against}; it only reduces, and was passed on")
+            )
+            return None
+        return "hook", against
 
     def _situation(self, scene: Scene) -> Situation:
         market, memory = self._market, self._memory

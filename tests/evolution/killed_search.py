@@ -15,6 +15,7 @@ import random
 import shutil
 import signal
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,15 +24,26 @@ from sqlalchemy import event
 from evolution.breed import Barren, breed_offline, plant, relatives_of
 from evolution.ledger import TrialLedger
 from evolution.operators import canonical_hash
+from evolution.plan import SearchPlan
 from evolution.resume import summary_of, take_up
 from evolution.run import RunFacts, RunStatus
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from evolution.seeds import seed_sources
 from evolution.trial import Trial, TrialOutcome
-from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.card import CellResult, Metrics, Scorecard
+from fitness.objectives import DEFAULT_RULES, objectives_of
 from runtime.store import open_engine
 
-PLAN = SearchPlan(generations=4, population=8, islands=2, migrate_every=2, archive_rate=0.2, tune_rate=0.8, patience=3)
+PLAN = SearchPlan(
+    generations=4,
+    population=8,
+    islands=2,
+    migrate_every=2,
+    archive_rate=0.2,
+    tune_rate=0.8,
+    box_width=0.5,
+    patience=3,
+)
 RHYTHMS = [random.Random(number).randbytes(256) for number in range(12)]
 SEED = 20_261_130
 
@@ -57,9 +69,14 @@ def judged(candidate):
         seed_score=0.5,
     )
     violation = rng.uniform(0.1, 1.0) if rng.random() < 0.3 else 0.0
+    folds = [replace(metrics, sharpe=metrics.sharpe + rng.gauss(0.0, 0.3)) for _ in range(4)]
+    cells = tuple(
+        CellResult(symbol="A", fold=f"train-{number}", metrics=fold, buy_and_hold=metrics, ruined=False)
+        for number, fold in enumerate(folds, start=1)
+    )
     card = Scorecard(
-        cells=(CellResult(symbol="A", fold="train-1", metrics=metrics, buy_and_hold=metrics, ruined=False),),
-        objectives=Objectives(sharpe=metrics.sharpe, calmar=metrics.calmar, turnover=metrics.turnover),
+        cells=cells,
+        objectives=objectives_of(cells, DEFAULT_RULES),
         violation=violation,
         vetoes=("too deep",) if violation else (),
         score=metrics.sharpe,

@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
+from evolution.bench import CellBench
 from evolution.bench_parcel import LARGEST_PARCEL, NoParcelError, pack, unpack
-from evolution.evaluate import CellBench
 from runtime.kernel import RunConfig
 from runtime.kernel.report import AccountKind, Costs
 from runtime.market import open_dataset

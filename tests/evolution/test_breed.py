@@ -10,7 +10,7 @@ import pytest
 from evolution import breed
 from evolution.breed import ATTEMPTS, Barren, breed_offline, plant, relatives_of
 from evolution.operators import NoVariation, Relative, Variation, canonical_hash, vary
-from evolution.search import Proposal, ProposalKind
+from evolution.proposal import Proposal, ProposalKind
 from evolution.seeds import seed_sources
 from evolution.trial import TrialOutcome
 from fitness.card import Objectives

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from calibration_records import finalist, night
 
 from evolution.calibration import (
     VARIANTS,
-    FinalistRecord,
-    NightRecord,
     attrition,
     is_promoted,
     promotes_by_score,
@@ -20,23 +19,8 @@ from evolution.calibration import (
 )
 from evolution.pool import CHECKS
 
-GOOD = FinalistRecord(
-    score=1.0, failed=(), figures={"validation-psr": 0.9}, deflated_by_spread=0.6, vault_psr=0.97, vault_drawdown=0.1
-)
-NIGHT = NightRecord(
-    kind="planted-2",
-    number=0,
-    seed=1,
-    candidates=200,
-    scored=150,
-    best_score=1.0,
-    best_beats=True,
-    is_exhaustive=True,
-    finalists=(GOOD,),
-    entered=1,
-    outcome="promoted",
-    cpu_s=1.0,
-)
+GOOD = finalist()
+NIGHT = night(kind="planted-2", is_exhaustive=True, outcome="promoted")
 
 
 def variant(name):

@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evolution.calibration import LIFE, NULL, FinalistRecord, NightRecord
+from calibration_records import finalist, night
+
+from evolution.calibration import LIFE, NULL
 from evolution.calibration_table import Levels, calibration_table
 
 LEVELS = Levels(null=0.005, planted=0.05, budget=0.05, years=3.0)
-FINALIST = FinalistRecord(
-    score=1.0, failed=(), figures={"validation-psr": 0.9}, deflated_by_spread=0.6, vault_psr=0.97, vault_drawdown=0.1
-)
-NIGHT = NightRecord(
-    kind=NULL,
-    number=0,
-    seed=1,
-    candidates=200,
-    scored=150,
-    best_score=1.0,
-    best_beats=True,
-    is_exhaustive=False,
-    finalists=(FINALIST,),
-    entered=1,
-    outcome="failed",
-    cpu_s=12.0,
-    looks=1,
-)
+FINALIST = finalist()
+NIGHT = night()
 
 
 def table(*nights, words=None):
@@ -45,7 +31,7 @@ def test_a_null_night_tells_false_promotions_with_their_interval_and_the_seed_sc
 
 def test_a_planted_night_tells_power_check_by_check_at_its_own_level():
     lost = replace(NIGHT, number=1, outcome="empty", finalists=(replace(FINALIST, failed=("validation-psr",)),))
-    said = table(*(replace(night, kind="planted-2") for night in (replace(NIGHT, outcome="promoted"), lost)))
+    said = table(*(replace(each, kind="planted-2") for each in (replace(NIGHT, outcome="promoted"), lost)))
     assert "promotions (power), one look at alpha 0.05: 1 of 2" in said
     (step,) = (line for line in said.splitlines() if line.strip().startswith("validation-psr"))
     assert "1 of 2" in step

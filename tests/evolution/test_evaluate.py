@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance
 from evolution.cascade import Cascade
-from evolution.evaluate import CageEvaluator, CellBench, behaviour_digest, recalled_trial, run_trial
+from evolution.evaluate import CageEvaluator, behaviour_digest, recalled_trial, run_trial
 from evolution.trial import TrialOutcome
 from fitness import ScoreRules
 from gates import Admitted, Evaluation, Finding, Rejected, admit, open_gate_cage

@@ -11,8 +11,9 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "gates"))  # where a zygote finds leaky_entries
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance
-from evolution.evaluate import CageEvaluator, CellBench, Foresight, run_trial
+from evolution.evaluate import CageEvaluator, Foresight, run_trial
 from evolution.foresight import NoiseBench, looks_ahead, with_noise_from
 from evolution.seeds import seed_sources
 from evolution.trial import TrialOutcome

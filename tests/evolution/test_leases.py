@@ -10,7 +10,7 @@ from sqlalchemy import text
 from evolution.leases import LEASE_S, Lease, Leases, Taken
 from evolution.ledger import TrialLedger
 from evolution.run import RunFacts, RunStatus
-from runtime.store import FencedError, fenced, open_engine, writing
+from runtime.store import FencedError, fenced, open_engine, writing, writing_rows
 
 FACTS = RunFacts(seed=1, plan={}, dataset="d", dataset_sha256="d" * 64, config_hash="c" * 64, engine_version="1")
 
@@ -66,6 +66,8 @@ def test_who_was_replaced_cannot_write_any_more_however_late_it_wakes_up(engine,
     assert not leases.renew(first)
     with pytest.raises(FencedError, match=f"run {run}: there has taken over"):
         late.finish_run(run, RunStatus.FAILED)
+    with pytest.raises(FencedError), writing_rows(fenced(engine, run, first.token)) as connection:
+        connection.execute(text("DELETE FROM run_lease"))
     leases.release(first)
     assert leases.holder(run).holder == "there"
     assert late.run(run).status is RunStatus.RUNNING

@@ -6,7 +6,7 @@ import math
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,10 +17,11 @@ from sqlalchemy import text
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import LedgerError, TrialLedger, UnknownIdError
-from evolution.rows import RowError
+from evolution.rows import RowError, scorecard_document
 from evolution.run import GenerationSummary, RunFacts, RunStatus
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.trades import TradeDigest, TradeGlimpse
 from gates.findings import Finding
 from runtime.source import Language, StrategySource
 from runtime.store import open_engine, reading, writing
@@ -221,6 +222,37 @@ def test_what_is_written_is_what_is_read(ledger, trial, seed, note):
     ledger.add_trials([trial])
     assert ledger.trials(run.id) == (trial,)
     assert ledger.run(run.id) == run
+
+
+digests = st.builds(
+    TradeDigest,
+    **dict.fromkeys(("win_rate", "median_bars"), numbers),
+    **dict.fromkeys(("mean_win", "mean_loss", "fee_share", "short_share"), maybe),
+    count=st.integers(1, 10**6),
+    exits=st.dictionaries(words, st.integers(1, 10**6), max_size=3),
+    worst=st.builds(
+        TradeGlimpse,
+        **dict.fromkeys(("net_return", "mae", "mfe"), numbers),
+        bars=st.integers(0, 10**6),
+        exit_reason=words,
+    ),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(card=cards, digest=digests)
+def test_a_scorecard_is_written_with_every_field_that_it_has(card, digest):
+    """Its document is made by hand, which is quicker; a field that is added must not be forgotten."""
+    card = replace(card, cells=tuple(replace(cell, trading=digest) for cell in card.cells))
+    assert scorecard_document(card) == asdict(card)
+
+
+def test_trials_of_which_one_is_stored_are_written_all_the_same(ledger):
+    run = ledger.start_run(FACTS)
+    first, second = scored(run.id), scored(run.id, index=1)
+    assert ledger.add_trials([first]) == 1
+    assert ledger.add_trials([first, second]) == 1
+    assert ledger.trials(run.id) == (first, second)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evolution.evaluate import CellBench
+from evolution.bench import CellBench
 from evolution.record import active_record, pooled_run
 from runtime.kernel import RunConfig, buy_and_hold
 from runtime.market import open_dataset

@@ -10,21 +10,12 @@ import pytest
 
 from evolution.afterwards import ValidationReport
 from evolution.candidate import Candidate, Provenance, candidate_id
+from evolution.escaping import escape_cell, escape_markdown, escape_text
 from evolution.ledger import TrialLedger, UnknownIdError
 from evolution.pool import Pool, Refusal
-from evolution.report import (
-    best_trials,
-    escape_cell,
-    escape_markdown,
-    escape_text,
-    refusals_by_check,
-    render_markdown,
-    render_text,
-    run_summary,
-    shorten,
-    verdict,
-)
+from evolution.report import render_markdown, render_text, shorten, verdict
 from evolution.run import GenerationSummary, RunFacts, RunStatus
+from evolution.summary import best_trials, refusals_by_check, run_summary
 from evolution.tables import RefusalRow
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import Objectives, Scorecard
@@ -135,7 +126,7 @@ Run r-20261130-001
   data planted-edge (dddddddddddd), seed 7, offline, engine 0.1.0
 
 Search
-  memory: 0 draws refused as known, 0 candidates as duplicates in behaviour, 0 results recalled from earlier nights
+  not evaluated again: 0 known draws, 0 duplicates in behaviour, 0 recalled
 
 Funnel
   3 candidates: 2 scored, 1 rejected (gate 1: 1)
@@ -218,6 +209,15 @@ def test_a_run_that_ended_early_comes_with_the_command_that_goes_on(ledger, pool
     assert says in text
     can_go_on = is_cut_short or status in {RunStatus.INTERRUPTED, RunStatus.FAILED}
     assert (f"  go on with it: trigate evolve --resume {run_id}\n" in text) == can_go_on
+
+
+def test_why_a_run_was_interrupted_is_told_until_it_goes_on(ledger, pool, run_id):
+    """A ceiling in tokens or money, or a model that does not answer."""
+    ledger.tell(run_id, interruption="[budget.run] tokens = 9: raise it to go on")
+    assert "why:" not in render_text(run_summary(ledger, pool, run_id))
+    ledger.finish_run(run_id, RunStatus.INTERRUPTED)
+    assert "  why: [budget.run] tokens = 9: raise it to go on\n" in render_text(run_summary(ledger, pool, run_id))
+    assert "why:" not in render_text(run_summary(ledger, pool, run_id, is_cut_short=True))
 
 
 def test_what_was_in_the_pool_before_is_not_called_nothing(ledger, pool, run_id):

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from evolution.ledger import TrialLedger
+from evolution.plan import SearchPlan
 from evolution.resume import summary_of, take_up
 from evolution.run import RunFacts
-from evolution.search import Search, SearchPlan
+from evolution.search import Search
 from evolution.trial import TrialOutcome
 from runtime.store import open_engine
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -199,3 +202,37 @@ def test_a_cut_backup_is_noticed(home, tmp_path):
     with pytest.raises(SafekeepingError):
         restore(home, file, replace=True)
     assert looks(home) == 0
+
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from evolution.safekeeping import SafekeepingError, backup, restore
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then a write past the limit fails, as on a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+home, file = Path(sys.argv[2]), Path(sys.argv[3])
+try:
+    backup(home, file) if sys.argv[1] == "backup" else restore(home, file, replace=True)
+except SafekeepingError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("what", ["backup", "restore"])
+def test_where_there_is_no_room_one_sentence_says_so_and_nothing_half_made_stays(home, tmp_path, what):
+    """The limit stands for a full disk: writes of a process fail past so many bytes."""
+    kept = tmp_path / "kept.db"
+    if what == "restore":
+        backup(home, kept)
+        note_look(home, 1)
+        backup(home, tmp_path / "newer.db")
+        kept = tmp_path / "newer.db"
+    command = [sys.executable, "-c", LIMITED, what, str(home), str(kept)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    (sentence,) = done.stdout.splitlines()
+    assert done.stderr == ""
+    assert "make room" in sentence
+    assert kept.exists() == (what == "restore")
+    assert not list(home.glob(".*restoring*"))
+    assert not list(tmp_path.glob("kept.db-*"))
+    assert looks(home) == (1 if what == "restore" else 0)

@@ -11,9 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.search import ProposalKind, Search, SearchEnd, SearchPlan, as_entrant
+from evolution.plan import SearchPlan
+from evolution.proposal import ProposalKind
+from evolution.search import Search, SearchEnd
+from evolution.standings import as_entrant
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import Objectives, Scorecard
+from fitness.objectives import DEFAULT_RULES, objectives_of
 from gates.findings import Finding
 from runtime.source import StrategySource
 
@@ -23,7 +27,7 @@ RAN = {TrialOutcome.SCORED, TrialOutcome.VETOED}
 
 def card(objectives, violation=0.0, trades=40, exposure=0.5):
     """With all of a cell that a search looks at."""
-    cell = SimpleNamespace(metrics=SimpleNamespace(exposure=exposure), trading=None)
+    cell = SimpleNamespace(fold="train-1", metrics=SimpleNamespace(exposure=exposure), trading=None)
     return Scorecard(
         cells=(cell,),
         objectives=objectives,
@@ -465,8 +469,102 @@ def test_places_are_taken_when_as_many_feasible_ones_survive():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"islands": 2}, {"migrate_every": 0}, {"archive_rate": 1.5}, {"tune_rate": -0.1}, {"patience": 0}]
+    "wrong",
+    [
+        {"box_width": -0.5},
+        {"box_width": 9},
+        {"islands": 2},
+        {"migrate_every": 0},
+        {"archive_rate": 1.5},
+        {"tune_rate": -0.1},
+        {"patience": 0},
+    ],
 )
 def test_more_plans_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=f"search plan: {next(iter(wrong))}"):
         SearchPlan(**({"generations": 1, "population": 4} | wrong))
+
+
+BOXED = SearchPlan(generations=5, population=12, box_width=0.5, archive_rate=0.2)
+
+
+def over_folds(proposal, world=0, spread=1.0):
+    """Like ``try_out``, with four folds that differ, so that a search can measure its noise."""
+    told = try_out(proposal, world)
+    if told.scorecard is None or told.scorecard.objectives is None:
+        return told
+    rng = random.Random(f"{world}/{proposal.id}/folds")
+    goals = told.scorecard.objectives
+    cells = tuple(
+        SimpleNamespace(
+            fold=f"train-{fold}",
+            trading=None,
+            metrics=SimpleNamespace(
+                exposure=0.5,
+                sharpe=goals.sharpe + rng.gauss(0, spread),
+                calmar=goals.calmar + rng.gauss(0, spread),
+                turnover=goals.turnover * rng.lognormvariate(0, spread / 10),
+            ),
+        )
+        for fold in range(1, 5)
+    )
+    return replace(told, scorecard=replace(told.scorecard, cells=cells, objectives=objectives_of(cells, DEFAULT_RULES)))
+
+
+def play_over_folds(search, world=0, rng=None, spread=1.0):
+    told = []
+    while proposals := search.ask():
+        trials = [over_folds(proposal, world, spread) for proposal in proposals]
+        if rng is not None:
+            rng.shuffle(trials)
+            trials = trials[: rng.randint(1, len(trials))]
+        search.tell(trials)
+        told.extend(trials)
+    return told
+
+
+@settings(max_examples=15)
+@given(world=st.integers(0, 1000), order=st.randoms(use_true_random=False))
+def test_boxes_are_the_same_for_any_order_of_telling(world, order):
+    straight, shuffled = new_search(BOXED), new_search(BOXED)
+    play_over_folds(straight, world)
+    play_over_folds(shuffled, world, order)
+    assert state(straight) == state(shuffled)
+
+
+@settings(max_examples=15)
+@given(world=st.integers(0, 1000), kept=st.integers(0, 60))
+def test_boxes_are_measured_again_when_a_run_resumes(world, kept):
+    whole = new_search(BOXED)
+    told = play_over_folds(whole, world)
+    resumed = new_search(BOXED)
+    resumed.replay(told[:kept])
+    play_over_folds(resumed, world)
+    assert state(resumed) == state(whole)
+
+
+def test_in_boxes_fewer_candidates_fill_the_front():
+    """What differs by less than noise is no trade-off that anybody has to choose between."""
+    sizes = {}
+    for width in (0.0, 0.5, 2.0):
+        search = new_search(replace(BOXED, population=40, box_width=width))
+        play_over_folds(search)
+        sizes[width] = len(search.front)
+    assert sizes[0.0] > sizes[0.5] > sizes[2.0] > 0
+
+
+def test_boxes_change_the_front_that_is_shown_and_nothing_else():
+    raw, boxed = (new_search(replace(BOXED, population=40, box_width=width)) for width in (0.0, 2.0))
+    assert play_over_folds(raw) == play_over_folds(boxed)
+    assert raw.survivors == boxed.survivors
+    assert raw.volume == boxed.volume > 0
+    shown, everybody = ({trial.candidate.id for trial in search.front} for search in (boxed, raw))
+    assert shown < everybody
+
+
+def test_noise_that_nobody_could_measure_leaves_objectives_as_they_are():
+    raw, boxed = new_search(replace(BOXED, box_width=0.0)), new_search(BOXED)
+    for search in (raw, boxed):
+        while proposals := search.ask():
+            search.tell([scored(proposal, sharpe=proposal.index / 7) for proposal in proposals])
+    assert state(raw) == state(boxed)

@@ -54,7 +54,7 @@ def test_a_drawdown_at_the_limit_is_allowed(make_cell):
 def test_round_trips_are_summed_over_cells(make_cell):
     assert score_cells(four(make_cell, trades=[7, 8, 7, 8])).vetoes == ()
     card = score_cells(four(make_cell, trades=[7, 8, 7, 7]))
-    assert card.vetoes == ("29 closed round trips over all cells (at least 30 needed)",)
+    assert card.vetoes == ("closed round trips over all cells: 29 (at least 30 needed)",)
     assert card.violation == pytest.approx(1 / 30)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import shutil
@@ -17,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance
 from evolution.candidate_files import CandidateFiles
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.ledger import TrialLedger
 from evolution.pool import Entered, Pool, admission_bars
 from evolution.pool.runner import open_runner
@@ -258,15 +258,3 @@ def _wait_for(url, process):
         except OSError:
             time.sleep(0.1)
     raise AssertionError("the server did not become healthy")
-
-
-@pytest.fixture(scope="session")
-def llm_server():
-    """The module ``tests/llm_server.py``; tests/ is no package, so it is taken from its file, once."""
-    name = "trigate_tests_llm_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "llm_server.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]

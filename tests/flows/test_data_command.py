@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import signal
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,18 +20,6 @@ from runtime.market.feeds import JsonRows, Klines, PageStyle, Stamps
 
 TESTS = Path(__file__).parents[1]
 LISTED = int(datetime(2024, 1, 1, tzinfo=UTC).timestamp())
-
-
-@pytest.fixture(scope="session")
-def klines_server():
-    """The module ``tests/klines_server.py``; tests/ is no package, so it is taken from its file, once."""
-    name = "trigate_tests_klines_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, TESTS / "klines_server.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 @dataclass

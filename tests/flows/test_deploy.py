@@ -81,6 +81,8 @@ SMUGGLED = (
     {"home": "/tmp"},
     {"cage": "reduced"},
     {"database": "postgresql://10.0.0.1/x"},
+    {"dask": {"scheduler": "tcp://10.0.0.1:8786"}},
+    {"scheduler": "tcp://10.0.0.1:8786"},
     {"decision": "promote"},
     {"by": "Ada"},
     {"passphrase": "correct horse"},

@@ -44,8 +44,10 @@ def test_the_end_is_written_down_whatever_ends_a_run(tmp_path, error, status):
     expected = [error] if error else []
     with contextlib.suppress(*expected), open_night(SETTINGS, tmp_path, SilentWatch(), order):
         for each in expected:
-            raise each
+            raise each("the ceiling was reached")
     assert record_of(tmp_path).status is status
+    why = record_of(tmp_path).story.get("interruption")
+    assert why == ("the ceiling was reached" if error is NightOutage else None)
 
 
 def test_the_deadline_of_a_form_is_a_time_at_which_the_run_stops(tmp_path, monkeypatch):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,7 +125,10 @@ def test_no_guard_no_run(desk):
     done = start(desk, "--queue", "--without-guard")
     run = desk.run("paper", "status", done.document["id"], "--json").document
     assert (run["guards"], run["unguarded_by"]) == (None, "Ada")
-    assert desk.run("paper", "stop", run["id"], "--by", "Ada", "--json").document == {"id": run["id"], "stopped": True}
+    nobody = desk.run("paper", "stop", run["id"], "--by", "Eve", "--json", **KEY)
+    assert (nobody.code, "Eve" in nobody.document["error"]["message"]) == (2, True)
+    stopped = desk.run("paper", "stop", run["id"], "--by", "Ada", "--json", **KEY)
+    assert stopped.document == {"id": run["id"], "stopped": True}
 
 
 def test_plans_by_hand_need_a_second_person(desk):
@@ -132,6 +137,13 @@ def test_plans_by_hand_need_a_second_person(desk):
     plan = desk.run("paper", "plan", run, "buy", "--quantity", "3", "--by", "Ada", "--reason", "news", "--json", **KEY)
     assert plan.document["status"] == "pending_approval"
     own = desk.run("paper", "approve", plan.document["id"], "--by", "Ada", "--json", **KEY)
+    assert (own.code, "never approves it" in own.document["message"]) == (1, True)
+    typed = desk.run("paper", "plan", run, "buy", "--model", "--by", "m-1", "--reason", "news", "--json", **KEY)
+    assert (typed.code, "m-1" in typed.document["error"]["message"]) == (2, True)
+    words = ("--quantity", "3", "--model", "--by", "Ada", "--reason", "a model's", "--json")
+    models = desk.run("paper", "plan", run, "buy", *words, **KEY).document
+    assert (models["maker"], models["kind"]) == ("Ada", "model")
+    own = desk.run("paper", "approve", models["id"], "--by", "Ada", "--json", **KEY)
     assert (own.code, "never approves it" in own.document["message"]) == (1, True)
     other = desk.run("paper", "approve", plan.document["id"], "--by", "Bob", "--json", **KEY)
     assert (other.code, other.document["status"], other.document["checker"]) == (0, "approved", "Bob")
@@ -149,6 +161,36 @@ def test_a_hook_that_does_not_agree_keeps_a_step_from_happening():
     assert "TRIGATE" not in secret
     assert run_hooks([("printf", r"\377")], "plan", {}) is None
     assert r"\xff" in run_hooks([("sh", "-c", r"printf '\377'; exit 3")], "plan", {})
+
+
+def test_a_hook_has_a_time_limit_and_what_it_started_dies_with_it(tmp_path):
+    """A grandchild that holds the output open must hold nobody up."""
+    lives = tmp_path / "lives"
+    started = f"(sleep 600; touch {lives}) & echo $! > {tmp_path / 'pid'}; wait"
+    assert run_hooks([("sh", "-c", started)], "plan", {}, 0.5) == "hook 'sh' was killed after 0.5 s"
+    stat = Path("/proc") / (tmp_path / "pid").read_text().strip() / "stat"
+    deadline = time.monotonic() + 60
+    while not _is_dead(stat) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert _is_dead(stat)
+    assert run_hooks([("sh", "-c", "yes | head -c 3000000; exit 4")], "plan", {}).startswith(
+        "hook 'sh' ended with 4: y y y"
+    )
+
+
+def _is_dead(stat):
+    """Gone, or a zombie that nobody has waited for yet."""
+    try:
+        return stat.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_the_story_tells_what_a_hook_had_against_an_exit():
+    body = {"ts": "2026-11-30T22:00:00+00:00", "fills": [], "refused": [], "decisions": [], "locks": [], "equity": 1.0, "cash": 1.0,
+            "position": 0.0, "notes": [{"what": "hook", "ts": 1, "detail": "broken; it only reduces"}]}  # fmt: skip
+    line = json.dumps({"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": "bar", "body": body})
+    assert any(told.endswith("broken; it only reduces") for told in tell([line]))
 
 
 def test_the_story_leaves_out_other_runs():

@@ -17,7 +17,7 @@ from fitness.card import CellResult, Objectives, Scorecard
 from flows import night as nights
 from flows.commands.evolve import _next, evolve
 from flows.control import run_control
-from flows.night import Order
+from flows.order import Order
 from flows.problems import UsageProblem
 from flows.settings import Settings
 from flows.start import open_night, stored_order
@@ -64,7 +64,7 @@ def test_a_second_night_recalls_and_comes_to_the_same(home, tmp_path):
     scored = [trial for trial in again.trials.values() if trial.outcome is TrialOutcome.SCORED]
     assert scored
     assert all(trial.recalled for trial in scored)
-    assert "recalled from earlier nights" in render_text(again.summary())
+    assert f"{len(again.trials)} recalled" in render_text(again.summary())
 
 
 @pytest.mark.slow
@@ -89,6 +89,7 @@ def test_the_control_arm_has_the_same_budget_and_both_are_seen_on_validation(hom
     text = render_text(night.summary())
     assert "evolution (r-" in text
     assert "control (r-" in text
+    assert "hypervolume on validation: evolution " in text
     with pytest.raises(UsageProblem, match="has already finished"):
         stored_order(open_engine(home), sampled["run_id"])
 
@@ -156,7 +157,7 @@ def test_a_control_arm_with_a_model_is_refused_with_its_reason():
         evolve(control=True, llm="local")
 
 
-def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_path):
+def test_a_run_of_a_version_without_archive_tuning_and_boxes_goes_on_without_them(tmp_path):
     engine = open_engine(tmp_path)
     plan = {"generations": 2, "population": 7, "crossover_rate": 0.3, "llm_share": 0.0}
     facts = RunFacts(
@@ -164,9 +165,10 @@ def test_a_run_of_a_version_without_archive_and_tuning_goes_on_without_them(tmp_
     )
     run = TrialLedger(engine, now=lambda: datetime(2026, 11, 30, tzinfo=UTC)).start_run(facts)
     order = stored_order(engine, run.id)
-    assert (order.archive_rate, order.tune_rate) == (0.0, 0.0)
+    assert (order.archive_rate, order.tune_rate, order.box_width) == (0.0, 0.0, 0.0)
     assert ORDER.archive_rate > 0
     assert ORDER.tune_rate > 0
+    assert ORDER.box_width > 0
 
 
 @pytest.mark.slow

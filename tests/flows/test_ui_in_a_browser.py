@@ -6,6 +6,8 @@ And what a candidate wrote is text there, too: the UI reads tables as Markdown.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import urllib.request
 from types import SimpleNamespace
 
@@ -106,3 +108,58 @@ def test_what_a_candidate_wrote_stays_text_in_a_table(browser, prefect_url):
     assert browser.run("document.querySelectorAll('td img, td a, td strong, td code').length") == 0
     assert browser.run("document.title") != "taken"
     assert not [each for each in browser.requests if "evil" in each]
+
+
+def execute(environment, flow_run):
+    """Run a flow run in a process of its own, as a worker does; it ends when the flow suspends."""
+    given = environment | {"PREFECT__FLOW_RUN_ID": flow_run}
+    words = [sys.executable, "-m", "prefect.engine"]
+    return subprocess.run(
+        words, env=given, cwd=environment["TRIGATE_HOME"], capture_output=True, text=True, check=False
+    )
+
+
+def fill(page, label, text):
+    """Fill in the field of a form that bears a label, as its own script expects to hear it."""
+    field = (
+        f"[...document.querySelectorAll('[role=dialog] .schema-form-property')]"
+        f".find(e => e.querySelector('label').innerText.includes({json.dumps(label)}))?.querySelector('select, textarea, input')"
+    )
+    page.until(f"{field} != null", f"a field {label!r}")
+    page.run(
+        f"(field => {{ field.value = {json.dumps(text)};"
+        f" for (const kind of ['input', 'change']) field.dispatchEvent(new Event(kind, {{bubbles: true}})) }})({field})"
+    )
+
+
+def test_a_person_decides_in_the_form_of_a_suspended_review(browser, here, prefect_url):
+    """With a code from the command line; the log then says what it says after a decision at the command line."""
+    key = {"TRIGATE_PASSPHRASE": "correct horse"}
+    assert here.run("people", "add", "Ada", **key).code == 0
+    flow = post(prefect_url, "/flows/", {"name": "review"})["id"]
+    deployment = post(
+        prefect_url, "/deployments/", {"name": "form", "flow_id": flow, "entrypoint": "flows.review.review"}
+    )["id"]
+    flow_run = post(
+        prefect_url, f"/deployments/{deployment}/create_flow_run", {"parameters": {"request": {"entry": "p-0001"}}}
+    )["id"]
+    environment = here.environment | {"PREFECT_API_URL": prefect_url, "PREFECT_HOME": str(here.home / "prefect")}
+    asked = execute(environment, flow_run)
+    browser.open(f"{prefect_url.removesuffix('/api')}/runs/flow-run/{flow_run}")
+    shows(browser, "review p-0001", "Suspended")
+    click(browser, "Resume", "button")
+    shows(browser, "One-time code", "Never type a passphrase here", "stored in the clear")
+    words = ("people", "code", "p-0001", "--decision", "promote", "--by", "Ada")
+    fill(browser, "Decision", "promote")
+    fill(browser, "Reason", "steady on every fold")
+    fill(browser, "One-time code", here.run(*words, **key).out.strip())
+    click(browser, "Submit", "[role=dialog] button")
+    browser.until("document.querySelector('[role=dialog]') === null", f"the form was taken; {asked.stderr}")
+    decided = execute(environment, flow_run)
+    browser.open(f"{prefect_url.removesuffix('/api')}/runs/flow-run/{flow_run}")
+    shows(browser, "Promoted")
+    found = here.run("pool", "show", "p-0001", "--json").document
+    assert (found["status"], len(found["decisions"])) == ("promoted", 1), decided.stderr
+    line = found["decisions"][0]
+    assert (line["decision"], line["by"], line["reason"]) == ("promoted", "Ada", "steady on every fold")
+    assert (line["attestation"], line["look"]) == ("signed by one-time code", 1)

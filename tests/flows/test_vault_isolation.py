@@ -13,7 +13,7 @@ import pytest
 from evolution.pool import entry_document, run_document
 from evolution.report import render_markdown, render_text
 from flows.admission import admit_finalists
-from flows.night import Order
+from flows.order import Order
 from flows.settings import Settings
 from flows.start import open_night
 from flows.watch import SilentWatch

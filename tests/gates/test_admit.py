@@ -49,6 +49,15 @@ def test_the_gate_and_the_rule_that_refuse(source, gate, rule, line, cage):
     assert {found.gate for found in verdict.findings} == {gate}
 
 
+def test_a_source_that_is_known_is_not_put_to_the_dry_run_again(cage):
+    """The run on bars with another future takes only what another child has admitted."""
+    source = text("1 / 0")
+    assert isinstance(evaluate(source, cage, (), RunConfig()).verdict, Rejected)
+    assert isinstance(evaluate(source, cage, (), RunConfig(), is_known=True).verdict, Admitted)
+    broken_at_load = text("pass", above="1 / 0")
+    assert isinstance(evaluate(broken_at_load, cage, (), RunConfig(), is_known=True).verdict, Rejected)
+
+
 @pytest.mark.parametrize(
     ("source", "gate", "rule"),
     [(text("pass", above=SPIN), 2, "killed-in-load"), (text(SPIN), 3, "killed-in-dry-run")],

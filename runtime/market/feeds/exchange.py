@@ -141,7 +141,8 @@ class Caller:
             wait_s = backoff_s(attempt, self._timing.jitter) if failure.wait_s is None else failure.wait_s
             if not self._pause(wait_s):
                 return self._late(failure)
-        return Stopped(stop=failure.stop, reason=f"{failure.reason} (after {self._limits.attempts} attempts)")
+        tried = f" (after {self._limits.attempts} attempts)" if self._limits.attempts > 1 else ""
+        return Stopped(stop=failure.stop, reason=f"{failure.reason}{tried}", wait_s=failure.wait_s)
 
     def _attempt(self, request: PageRequest, read: Callable[[Reply], Page]) -> Page | Stopped | _Again:
         self.requests += 1
@@ -169,6 +170,7 @@ class Caller:
             return Stopped(
                 stop=failure.stop,
                 reason=f"{failure.reason} and asks to wait {failure.wait_s:.0f} s, which passes {limit}",
+                wait_s=failure.wait_s,
             )
         return Stopped(stop=Stop.DEADLINE, reason=f"{limit} is reached")
 

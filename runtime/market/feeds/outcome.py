@@ -25,3 +25,5 @@ class Stopped:
     stop: Stop
     reason: str
     """One clause, without the feed's name."""
+    wait_s: float | None = None
+    """Seconds that the server asked to wait; None when it did not."""

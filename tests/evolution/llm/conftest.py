@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from evolution.bench import CellBench
 from evolution.breed import plant
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.llm import LlmProfile, open_client
 from evolution.llm.book import CallRecord
 from evolution.llm.contract import standard_prompts
 from evolution.llm.exchange import Reply
 from evolution.llm.retry import Timing
-from evolution.search import Proposal, ProposalKind
+from evolution.proposal import Proposal, ProposalKind
 from evolution.seeds import seed_sources
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
@@ -29,23 +27,6 @@ from runtime.kernel import RunConfig
 from runtime.market import WARMUP_BARS, Bars, Cell
 from runtime.model import Instrument, Timeframe
 from runtime.source import StrategySource
-
-
-def _load_server():
-    # tests/ is no package (import mode importlib), so the module is taken from its file, once.
-    name = "trigate_tests_llm_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "llm_server.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
-@pytest.fixture(scope="session")
-def llm_server():
-    """The module ``tests/llm_server.py``."""
-    return _load_server()
 
 
 @pytest.fixture

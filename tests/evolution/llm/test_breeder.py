@@ -10,7 +10,7 @@ from evolution.breed import Barren
 from evolution.candidate import Candidate
 from evolution.llm.breeder import LlmBreeder, Outage
 from evolution.operators import canonical_hash
-from evolution.search import Proposal, ProposalKind
+from evolution.proposal import Proposal, ProposalKind
 from evolution.trial import TrialOutcome
 from gates.findings import Rejected
 

@@ -43,9 +43,18 @@ def request(subject="g001-c002", *, words=QUESTION, ordinal=1, generation=1):
     return LlmRequest(subject=subject, prompt_version="v-1", messages=messages, generation=generation, ordinal=ordinal)
 
 
+# Where the database's own ways count: exact values, one charge at a time, who was first.
+on_both = pytest.mark.parametrize(
+    "engine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+
+
 @pytest.fixture
-def engine(tmp_path):
-    return open_engine(tmp_path)
+def engine(tmp_path, request):
+    url = request.getfixturevalue("postgres").database() if getattr(request, "param", "") == "postgresql" else None
+    opened = open_engine(tmp_path, url)
+    yield opened
+    opened.dispose()
 
 
 @pytest.fixture
@@ -143,6 +152,7 @@ def test_a_process_that_dies_after_the_answer_arrived_does_not_pay_again(connect
     assert len(server.seen) == 1
 
 
+@on_both
 def test_a_process_that_dies_while_it_waits_stays_charged_with_the_upper_bound(ledger_for, call_for, engine, run_id):
     ledger_for().begin(call_for(b"x" * 300))
     (spent,) = spending(engine, run_id).profiles
@@ -151,6 +161,7 @@ def test_a_process_that_dies_while_it_waits_stays_charged_with_the_upper_bound(l
     assert (record.outcome, record.status, record.response) == (None, None, "")
 
 
+@on_both
 def test_the_request_is_stored_under_its_hash_before_anything_is_sent(profile_for, held, engine, run_id, ledger_for):
     from evolution.llm import EndpointClient
 
@@ -188,6 +199,7 @@ def test_the_answer_is_stored_before_it_is_read(connect, ledger_for, engine, run
     assert seen[0].outcome is None
 
 
+@on_both
 def test_attempts_are_counted_over_all_processes_and_keep_their_ends(connect, ledger_for, engine, run_id):
     client, _ = connect("500", "reset", "429-none", attempts=2)
     client.complete(request(), book=ledger_for())
@@ -202,6 +214,7 @@ def test_attempts_are_counted_over_all_processes_and_keep_their_ends(connect, le
     assert len({each.request_sha256 for each in records}) == 1
 
 
+@on_both
 def test_a_record_is_exact(connect, ledger_for, engine, run_id):
     client, _ = connect(price=PRICE)
     outcome = client.complete(request(), book=ledger_for())
@@ -219,6 +232,7 @@ def test_a_record_is_exact(connect, ledger_for, engine, run_id):
 # --- Money and tokens ------------------------------------------------------------------------------------------------
 
 
+@on_both
 def test_an_attempt_is_charged_its_upper_bound_until_it_is_settled(ledger_for, call_for, engine, run_id):
     ledger, call = ledger_for(), call_for(price=PRICE)
     number = ledger.begin(call)

@@ -6,8 +6,8 @@ from evolution.candidate import Candidate
 from evolution.llm import LlmProfile, Scope
 from evolution.llm.breeder import Breeding, Outage
 from evolution.llm.fallback import FALLBACK
-from evolution.llm.outcomes import Usage
 from evolution.llm.team import Next, Patience, Team
+from evolution.llm.usage import Usage
 
 PASSING = Outage(reason="down", is_lasting=False)
 LASTING = Outage(reason="no key", is_lasting=True)

@@ -2,8 +2,9 @@
 
 import json
 
-from evolution.llm.outcomes import Fatal, FatalKind, Text, Truncated, Usage
+from evolution.llm.outcomes import Fatal, FatalKind, Text, Truncated
 from evolution.llm.shape import JsonSchema, shape_fields
+from evolution.llm.usage import Usage
 from evolution.llm.wish import NotWritten, Written, wish_prompt, write_document
 from runtime.sir.compile import Compiled, compile_document
 

@@ -8,15 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.llm.outcomes import Usage
 from evolution.llm.spending import ProfileSpending, Spending
+from evolution.llm.usage import Usage
 from evolution.morning import Curve, Stored, morning_of
 from evolution.pool import Refusal
 from evolution.pool.card import AdmissionCard, CheckResult, EvidenceNote
 from evolution.pool.entry import Binding, EntryStatus, PoolEntry
-from evolution.report import RunSummary, best_trials, refusals_by_check
 from evolution.run import Funnel, GenerationSummary, RunFacts, RunRecord, RunStatus
 from evolution.story import memory_of, operators_of
+from evolution.summary import RunSummary, best_trials, refusals_by_check
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
 from gates.findings import Finding

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from evolution.evaluate import CellBench
+from evolution.bench import CellBench
 from evolution.morning import Curve, curve_of
 from runtime.kernel import RunConfig, run_strategy
 from runtime.market import open_dataset

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from evolution.llm.outcomes import Usage
 from evolution.llm.spending import ProfileSpending, Spending
+from evolution.llm.usage import Usage
 from evolution.morning import GENERATOR, LARGEST_PAGE, render_page
 from evolution.trial import TrialOutcome
 

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evolution.morning.scales import Scale, even_ticks, growth_ticks, is_wide, time_ticks
@@ -48,6 +48,8 @@ def test_growth_over_a_wide_range_gets_a_logarithmic_axis_and_its_ticks():
 
 
 @given(st.floats(1e-3, 1.0), st.floats(1.0, 1e6), st.integers(3, 8))
+@example(low=1.0, factor=1 + 2e-16, most=3)
+@example(low=0.999, factor=1 + 1e-15, most=6)
 def test_growth_ticks_are_few_whatever_the_range(low, factor, most):
     assert len(growth_ticks(low, low * factor, most)) <= most + 1
 

@@ -15,6 +15,7 @@ from evolution.operators.signals import (
     BooleanFlip,
     ComparatorFlip,
     ConditionDelete,
+    ConditionHoist,
     ConditionInsert,
     SignalFlip,
 )
@@ -98,13 +99,34 @@ def test_a_deletion_reaches_into_a_disjunction(look: Callable[[str], Anatomy]) -
     assert len(found) == 3
 
 
-@pytest.mark.parametrize("operator", [ConditionDelete(), BooleanFlip()], ids=lambda operator: operator.name)
+def test_a_hoist_lets_one_part_of_any_depth_decide_alone(look: Callable[[str], Anatomy]) -> None:
+    test = "self.flat and (bar.close > 9 or self.heat[-1] < 30 and bar.open > 8) and bar.low > 7"
+    assert _results(look, ConditionHoist(), test) == {
+        "self.flat and (bar.close > 9 or (self.heat[-1] < 30 and bar.open > 8))",
+        "self.flat and bar.low > 7",
+        "self.flat and bar.close > 9",
+        "self.flat and (self.heat[-1] < 30 and bar.open > 8)",
+        "self.flat and self.heat[-1] < 30",
+        "self.flat and bar.open > 8",
+    }
+
+
+def test_a_guard_is_never_hoisted(look: Callable[[str], Anatomy]) -> None:
+    found = _results(look, ConditionHoist(), "self.flat and (self.bar_count > 20 and bar.close > 9)")
+    assert found <= {"self.flat and bar.close > 9"}
+
+
+@pytest.mark.parametrize(
+    "operator", [ConditionDelete(), ConditionHoist(), BooleanFlip()], ids=lambda operator: operator.name
+)
 def test_the_last_signal_stays(look: Callable[[str], Anatomy], operator: Operator) -> None:
     assert _results(look, operator, "self.flat and bar.close > self.line[-1]") == set()
 
 
 @pytest.mark.parametrize(
-    "operator", [ConditionDelete(), BooleanFlip(), SignalFlip(), ComparatorFlip()], ids=lambda operator: operator.name
+    "operator",
+    [ConditionDelete(), ConditionHoist(), BooleanFlip(), SignalFlip(), ComparatorFlip()],
+    ids=lambda operator: operator.name,
 )
 def test_guards_alone_offer_nothing(look: Callable[[str], Anatomy], operator: Operator) -> None:
     assert _results(look, operator, "self.flat and self.bar_count > 20 and self.entry_price is None") == set()

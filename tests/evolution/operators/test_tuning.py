@@ -7,11 +7,12 @@ import random
 import statistics
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from evolution.operators import NoVariation, Relative, Variation, canonical_hash, tune
 from evolution.operators.jitter import ParameterJitter
-from evolution.operators.tuning import ConstantTuning
+from evolution.operators.tuning import ConstantTuning, _Model
 from evolution.operators.variation import apply, read
 from fitness.card import Objectives
 from runtime.source import StrategySource
@@ -170,3 +171,16 @@ def test_an_operator_without_evidence_is_an_operator_like_any_other() -> None:
     strain = read(StrategySource.from_text(FOUR))
     assert strain is not None
     assert apply(ConstantTuning(), [strain], random.Random(1)) is not None
+
+
+def test_the_slope_of_the_model_is_that_of_its_upper_bounds():
+    """The search for the best place follows it; differences of values are the slow clear way."""
+    draws = np.random.default_rng(1)
+    for observed, numbers in ((5, 3), (20, 6), (1, 1)):
+        model = _Model.fitted(draws.random((observed, numbers)), draws.normal(size=observed))
+        place = draws.random(numbers)
+        steps = 1e-6 * np.eye(numbers)
+        differences = (model.upper_bounds(place + steps) - model.upper_bounds(place - steps)) / 2e-6
+        rise = model.slope(place)
+        assert rise.value == pytest.approx(model.upper_bounds(place[None, :])[0])
+        assert rise.gradient == pytest.approx(differences, rel=1e-5, abs=1e-7)

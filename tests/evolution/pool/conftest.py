@@ -256,13 +256,15 @@ class House:
     pool: Pool = None
     run_id: str = ""
     made: int = 0
+    url: str | None = None
+    """Of a PostgreSQL database in place of the one in the home."""
 
     def __post_init__(self):
         self.reopen()
 
     def reopen(self):
         """What a new process would see."""
-        self.engine = open_engine(self.home)
+        self.engine = open_engine(self.home, self.url)
         self.ledger = TrialLedger(self.engine, now=self.clock)
         self.pool = Pool(self.engine, now=self.clock)
 
@@ -369,6 +371,14 @@ def empty_home(tmp_path_factory):
 def house(tmp_path, market, empty_home):
     shutil.copytree(empty_home, tmp_path / "home")
     return House(home=tmp_path / "home", market=market, clock=SteppingClock())
+
+
+@pytest.fixture
+def other_house(tmp_path, market, postgres):
+    """The same on PostgreSQL."""
+    opened = House(home=tmp_path / "other", market=market, clock=SteppingClock(), url=postgres.database())
+    yield opened
+    opened.engine.dispose()
 
 
 @pytest.fixture

@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance, candidate_id
-from evolution.evaluate import CageEvaluator, CellBench, run_trial
+from evolution.evaluate import CageEvaluator, run_trial
 from evolution.ledger import TrialLedger
 from evolution.pool import Binding, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars, open_runner
-from evolution.report import render_text, run_summary
+from evolution.report import render_text
 from evolution.run import RunFacts
 from evolution.seeds import seed_sources
+from evolution.summary import run_summary
 from gates import open_gate_cage
 from runtime.kernel import RunConfig
 from runtime.market import open_dataset, open_vault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -61,3 +62,18 @@ class Arena:
 def open_broken_cage(*missing: Layer, blob: bytes = b"") -> Cage:
     """A cage whose zygote leaves out layers, which no public way leads to."""
     return Cage(ZygoteSpec(entry=ENTRY, blob=blob, mode=CageMode.FULL, skip=mask_of(missing)))
+
+
+def wait_until_gone(pids: list[int]) -> list[int]:
+    """The pids that still run after a generous wait; a zombie counts as gone."""
+
+    def runs(pid: int) -> bool:
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    deadline = time.monotonic() + 60
+    while (alive := [pid for pid in pids if runs(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return alive

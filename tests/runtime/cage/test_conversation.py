@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
-from cage_arena import ENTRY, QUICK, Arena, memory_of, open_descriptors
+from cage_arena import ENTRY, QUICK, Arena, memory_of, open_descriptors, wait_until_gone
 
 from runtime.cage import CageClosed, CageEnd, CageLimits, CageOutcome, open_cage
 
@@ -150,7 +149,7 @@ def test_one_that_was_started_under_other_limits_is_not_used() -> None:
         ahead = cage._standby.pid
         other = CageLimits(cpu_s=2, wall_s=20)
         assert answer_of(cage.converse_soon(WHO, other)).payload != str(ahead).encode()
-        assert not Path(f"/proc/{ahead}").exists()
+        assert wait_until_gone([ahead]) == []
 
 
 @pytest.mark.parametrize("victim", ["child", "zygote"])
@@ -160,8 +159,7 @@ def test_one_that_died_while_it_waited_is_not_used(victim: str) -> None:
         assert cage._standby is not None
         ahead = cage._standby.pid
         os.kill(ahead if victim == "child" else Arena(cage).zygote_pid, signal.SIGKILL)
-        while Path(f"/proc/{ahead}").exists():
-            pass
+        assert wait_until_gone([ahead]) == []
         outcome = answer_of(cage.converse_soon(WHO, QUICK))
         assert outcome.end is CageEnd.FINISHED
         assert outcome.payload != str(ahead).encode()
@@ -173,7 +171,7 @@ def test_closing_a_cage_ends_the_one_that_waits() -> None:
         cage.stand_by(QUICK)
         assert cage._standby is not None
         ahead = cage._standby.pid
-    assert not Path(f"/proc/{ahead}").exists()
+    assert wait_until_gone([ahead]) == []
     assert open_descriptors() == before
     cage.stand_by(QUICK)
     with pytest.raises(CageClosed):

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from cage_arena import ENTRY, QUICK, Arena, open_descriptors
+from cage_arena import ENTRY, QUICK, Arena, open_descriptors, wait_until_gone
 
 from runtime.cage import (
     CageClosed,
@@ -29,27 +29,12 @@ from runtime.cage import (
 )
 
 
-def wait_until_gone(pids: list[int]) -> list[int]:
-    """The pids that still run after a generous wait; a zombie counts as gone."""
-
-    def runs(pid: int) -> bool:
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-
-    deadline = time.monotonic() + 20
-    while (alive := [pid for pid in pids if runs(pid)]) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return alive
-
-
 def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def wait_for_children(pid: int, count: int) -> list[int]:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(children := children_of(pid)) < count and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(children) == count
@@ -107,14 +92,17 @@ def test_eight_candidates_at_once_do_not_harm_each_other(arena: Arena) -> None:
 def test_two_hundred_runs_leave_no_descriptor_and_no_process(arena: Arena) -> None:
     programs = ["result = 1", "os._exit(0)", "os.fork()", "1/0", "os.write(3, b'junk')"]
     arena.assert_unharmed()
-    time.sleep(0.1)  # the zygote lets go of a job just after it has reported its end
-    before = (open_descriptors(), descriptors_of(arena.zygote_pid))
+
+    def count() -> int:
+        return len(open_descriptors()) + len(descriptors_of(arena.zygote_pid))
+
+    before = count()  # perhaps with one that the zygote is just letting go of
     for index in range(200):
         arena.run(programs[index % len(programs)])
-    deadline = time.monotonic() + 20
-    while (after := (open_descriptors(), descriptors_of(arena.zygote_pid))) != before and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while (after := count()) > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert after == before
+    assert after <= before
     assert children_of(arena.zygote_pid) == []
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
+import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from runtime.paper.feed import Market, ReplayFeed
 from runtime.paper.runner import RunParts, run_paper
 from runtime.paper.runs import RunBook, RunOrder
 from runtime.paper.signing import RunnerKey
+from runtime.paper.witness import HeadFile
 from runtime.source import Language, StrategySource
 from runtime.store import open_engine
 from runtime.strategy import Strategy, param
@@ -95,12 +99,13 @@ class SteppingClock:
 class Desk:
     """One store, one deployment, and runs of it on replayed bars."""
 
-    def __init__(self, home, strategy=Busy, bars=None):
+    def __init__(self, home, strategy=Busy, bars=None, witness=None):
         self.home = home
         self.engine = open_engine(home)
         self.person = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
         self.now = SteppingClock()
-        self.auditor = Auditor(RunnerKey(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))), self.now)
+        key = RunnerKey(Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))))
+        self.auditor = Auditor(key, self.now, witness)
         self.book = RunBook(self.engine, self.auditor)
         self.bars = market_bars() if bars is None else bars
         self.strategy = strategy
@@ -134,7 +139,7 @@ class Desk:
         order = RunOrder(
             deployment=self.deployment.id,
             account="ann",
-            symbol=SYMBOL,
+            symbol=self.bars.instrument.symbol,
             started_by="Ann",
             guards=None,
             unguarded_by="Ann",
@@ -154,7 +159,7 @@ class Desk:
             run=run,
             holder="test",
             account="ann",
-            symbol=SYMBOL,
+            symbol=self.bars.instrument.symbol,
             deployment=self.deployment,
             guards=None,
             market=self.market,
@@ -181,8 +186,37 @@ def desk(tmp_path):
 
 
 @pytest.fixture
+def witnessed(tmp_path):
+    """A desk that keeps the audit log's head in a file, too."""
+    return Desk(tmp_path, witness=HeadFile(tmp_path / "head"))
+
+
+@pytest.fixture
+def short_desk(tmp_path):
+    return Desk(tmp_path, bars=market_bars(60))
+
+
+@pytest.fixture
+def desk_of(tmp_path):
+    """A desk on bars of the test's own."""
+    return lambda bars: Desk(tmp_path, bars=bars)
+
+
+@pytest.fixture
 def long_desk(tmp_path):
     return Desk(tmp_path, bars=market_bars(240))
+
+
+@pytest.fixture(scope="session")
+def klines_server():
+    """The module ``tests/klines_server.py``; tests/ is no package, so it is taken from its file, once."""
+    name = "trigate_tests_klines_server"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / "klines_server.py")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
 
 
 @pytest.fixture

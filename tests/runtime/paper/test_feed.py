@@ -105,3 +105,27 @@ def moment(text):
 )
 def test_the_next_bar_is_expected_when_the_market_opens_next(market, last, following):
     assert market.next_open(moment(last)) == moment(following)
+
+
+def test_a_bar_that_begins_before_the_last_one_ended_is_of_another_market():
+    early = bar(5)._replace(ts=START + timedelta(hours=4.5))
+    assert "begins before the one before it ended" in sifted([early], 6).fault
+    assert "begins before" in sifted([bar(5), bar(5)._replace(ts=START + timedelta(hours=5.5))], 8).fault
+
+
+def test_a_price_far_off_is_looked_at_by_a_person_where_somebody_says_how_far():
+    def judged(price, most_gap):
+        return sift([bar(5, price)], KNOWN, ts(4), START + timedelta(hours=6), HOURLY, close=100.0, most_gap=most_gap)
+
+    assert judged(10.0, None).fault is None
+    for price, most_gap in ((201.0, 2.0), (49.0, 2.0)):
+        assert "a split, or another market" in judged(price, most_gap).fault
+    for price in (51.0, 200.0):
+        assert judged(price, 2.0).fault is None
+
+
+def test_a_feed_that_tells_another_past_is_another_market_and_single_corrections_are_not():
+    other = [bar(hour, 150.0) for hour in range(2, 5)]
+    assert "all 3 bars" in sifted([*other, bar(5, 150.0)], 6).fault
+    notes = sifted([bar(1), *other, bar(5)], 6).notes
+    assert [note.what for note in notes] == ["revised"] * 3

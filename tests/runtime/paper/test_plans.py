@@ -10,10 +10,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import select
 
 from runtime.desk import Action, Request
+from runtime.kernel.tickets import canonical
+from runtime.paper.attest import Attestor
 from runtime.paper.feed import ReplayFeed
 from runtime.paper.limits import RiskLimits
 from runtime.paper.permissions import Permissions
-from runtime.paper.plans import BY_POLICY, Maker, PlanBook, PlanProblem, Proof, plan_text
+from runtime.paper.plans import BY_POLICY, Maker, PlanBook, PlanProblem, Proof, answer_text
 from runtime.paper.resume import read_run
 from runtime.paper.tables import DecisionRow, PlanRow
 from runtime.paper.values import MakerKind, PlanStatus, RunStatus
@@ -75,10 +77,12 @@ def test_an_approval_that_was_written_into_the_store_is_worth_nothing(desk, plan
     """Whoever helps with a run shares the database, and has nobody's key."""
     bob = Ed25519PrivateKey.generate()
     key = bob.public_key().public_bytes_raw().hex()
-    proof = Proof(keys={"bob": key, "ann": key}, permissions=Permissions())
+    proof = Proof(keys={"bob": key, "ann": "00" * 32}, permissions=Permissions())
     plan = plans.make(run, BUY, ANN, Permissions())
-    signature = bob.sign(plan_text(plan).encode()).hex()
+    signature = bob.sign(answer_text(plan, approve=True).encode()).hex()
+    turned_down = bob.sign(answer_text(plan, approve=False).encode()).hex()
     for checker, signed in (
+        ("Bob", turned_down),
         ("Bob", None),
         ("Bob", "00" * 64),
         ("Eve", signature),
@@ -95,6 +99,31 @@ def test_an_approval_that_was_written_into_the_store_is_worth_nothing(desk, plan
         row = session.get_one(PlanRow, plan.id)
         row.checker, row.signature = "Bob", signature
     assert [each for each, _ in plans.approved(run, proof)] == [plan.id]
+    one_key = Proof(keys={"bob": key, "ann": key}, permissions=Permissions())
+    assert plans.approved(run, one_key) == ()  # two names of one key are one person
+    denied = Proof(keys=proof.keys, permissions=Permissions(deny=("*:buy",)))
+    assert plans.approved(run, denied) == ()  # denied since: that wins over the approval of before
+
+
+def test_a_plan_that_the_signed_log_does_not_know_is_not_executed(desk, plans, run):
+    """What a policy allows needs nobody's signature, so its plan has to be in the log as it is in the store."""
+    attestor = Attestor(desk.engine, desk.auditor)
+    proof = Proof(keys={}, permissions=Permissions(allow=("model:*",)), logged=attestor.plan)
+    plan = plans.make(run, BUY, MODEL, proof.permissions)
+    assert [each for each, _ in plans.approved(run, proof)] == [plan.id]
+    with writing(desk.engine) as session:
+        row = session.get_one(PlanRow, plan.id)
+        row.request = canonical(BUY._replace(quantity=300))
+    assert plans.approved(run, proof) == ()
+
+
+def test_a_plan_that_was_executed_is_not_executed_again_whatever_its_row_says(desk, plans, run):
+    plan = plans.make(run, BUY, ANN, Permissions())
+    approve(plans, plan)
+    assert desk.run(run, plans=lambda: plans.approved(run)).status is RunStatus.FINISHED
+    with writing(desk.engine) as session:
+        session.get_one(PlanRow, plan.id).status = "approved"
+    assert plans.approved(run) == ()
 
 
 def test_what_nobody_approved_is_not_executed(desk, plans, run):
@@ -131,7 +160,7 @@ def test_a_signature_is_about_one_plan(plans, run):
     key = Ed25519PrivateKey.generate()
     public = key.public_key().public_bytes_raw().hex()
     first, second = (plans.make(run, BUY, ANN, Permissions()) for _ in range(2))
-    signature = key.sign(plan_text(first).encode()).hex()
+    signature = key.sign(answer_text(first, approve=True).encode()).hex()
     with pytest.raises(PlanProblem, match="signature"):
         approve(plans, second, public_key=public, signature=signature)
     assert approve(plans, first, public_key=public, signature=signature).checker == "Bob"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -47,18 +44,6 @@ class World:
 @pytest.fixture
 def world():
     return World()
-
-
-@pytest.fixture(scope="session")
-def klines_server():
-    """The module ``tests/klines_server.py``; tests/ is no package, so it is taken from its file, once."""
-    name = "trigate_tests_klines_server"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[3] / "klines_server.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
 
 
 @pytest.fixture
