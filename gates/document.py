@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runtime.source import StrategySource
 
 _PROGRAMS_REMEMBERED = 256
-# Cells of a search and of its check for look-ahead; each holds 6 MB at most.
+# Cells of a search and of its check for look-ahead; each holds 14 MB at most, and mostly one or two.
 _BARS_REMEMBERED = 64
 
 

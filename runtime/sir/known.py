@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-# Kept for one set of bars before all are forgotten: 4 MB of series, 2 MB of rules. A search has dozens of such sets.
+# Kept for one set of bars before all are forgotten: 4 MB of series, 2 MB of rules, 8 MB of tables. A search has dozens of such sets.
 _MOST_VALUES = 500_000
 _MOST_FLAGS = 2_000_000
+# Tables of a day's bars of decades are small; those of minutes are made for each run that needs them.
+_MOST_IN_TABLES = 1_000_000
 
 
 class Known:
@@ -85,7 +87,11 @@ class Known:
         found = self._tables.get((of_highs, power))
         if found is None:
             column = -self.bars.high if of_highs else self.bars.low
-            found = self._tables[of_highs, power] = Minima(column, (1 << power) - 1)
+            found = Minima(column, (1 << power) - 1)
+            if sum(table.size for table in self._tables.values()) + found.size > _MOST_IN_TABLES:
+                self._tables.clear()
+            if found.size <= _MOST_IN_TABLES:
+                self._tables[of_highs, power] = found
         return found
 
 

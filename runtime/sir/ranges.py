@@ -38,6 +38,11 @@ class Minima:
             width *= 2
         self._table = np.stack(rows)
 
+    @property
+    def size(self) -> int:
+        """Values in the table."""
+        return self._table.size
+
     def of(self, starts: Rows, stops: Rows) -> Floats:
         """The minimum of each stretch, start included and stop excluded; infinite for an empty one."""
         lengths = stops - starts

@@ -42,3 +42,13 @@ def test_a_series_is_computed_once_until_there_are_too_many(bars: Bars) -> None:
         again = known.series(calls[0])
         assert again is not kept[0]
         assert np.array_equal(again, kept[0], equal_nan=True)
+
+
+@given(markets())
+def test_tables_are_kept_until_they_are_too_large(bars: Bars) -> None:
+    known = Known(bars)
+    assert known.lows(5) is known.lows(7)
+    assert known.lows(5) is not known.falls(5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known_module, "_MOST_IN_TABLES", 0)
+        assert known.lows(20) is not known.lows(20)
