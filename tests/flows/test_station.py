@@ -6,7 +6,6 @@ import base64
 import fcntl
 import json
 import os
-import signal
 import socket
 import stat
 import time
