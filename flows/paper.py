@@ -16,6 +16,7 @@ from prefect.states import Completed, Failed
 from pydantic import Field
 
 from evolution.escaping import escape_markdown
+from evolution.plural import plural
 from flows.many import run_here
 from flows.settings import home_folder, load_settings
 from flows.trading import open_room
@@ -106,14 +107,14 @@ def in_markdown(summary: dict[str, Any]) -> str:
     return "\n".join(
         escape_markdown(line)
         for line in (
-            f"{summary['run']} on {summary['day']}: {summary['bars']} bars, {summary['fills']} fills, fees {summary['fees']:.2f}",
+            f"{summary['run']} on {summary['day']}: {plural(summary['bars'], 'bar')}, {plural(summary['fills'], 'fill')}, fees {summary['fees']:.2f}",
             f"Intents: {decisions}",
             f"Audit log: line {summary['audit_sequence']}, head {summary['audit_head']}, key {summary['audit_key']}",
         )
     )
 
 
-def emit(what: str, run: str, **payload: object) -> None:
+def emit(what: str, run: str, /, **payload: object) -> None:
     """Tell Prefect's event feed. A feed that is out must not stop a run."""
     with contextlib.suppress(OSError, RuntimeError):
         emit_event(
