@@ -7,6 +7,7 @@ was written down, by its id. Started again after a crash it goes on where the ru
 from __future__ import annotations
 
 import contextlib
+import logging
 from typing import TYPE_CHECKING, Annotated, Any
 
 from prefect import flow
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from flows.trading import TradingRoom
     from runtime.paper.driver import Step
     from runtime.paper.journal import Books
+
+_log = logging.getLogger(__name__)
 
 Run = Annotated[
     str, Field(pattern=r"^t-[0-9a-f-]{1,40}$", title="Paper run", description="Its id; trigate paper list shows it.")
@@ -95,10 +98,15 @@ def paper(run: Run) -> State[str]:
 
 
 def publish_summary(room: TradingRoom, run: str, day: str) -> None:
-    """A day as artifact and event. Both leave this machine's database, so a head in them outlives whoever rewrites it."""
+    """A day as artifact and event. Both leave the store, so a head in them outlives whoever rewrites it."""
     summary = summary_of(room.engine, room.auditor, run, day)
-    emit("day", run, **summary)
-    create_markdown_artifact(markdown=in_markdown(summary), key="paper-day", description=f"Paper run {run} on {day}.")
+    emit("day", **summary)
+    try:
+        create_markdown_artifact(
+            markdown=in_markdown(summary), key="paper-day", description=f"Paper run {run} on {day}."
+        )
+    except Exception:  # noqa: BLE001 - whatever Prefect's client raises: a server that is away must not stop a run that trades
+        _log.warning("paper run %s: the summary of %s could not be published", run, day)
 
 
 def in_markdown(summary: dict[str, Any]) -> str:
@@ -114,8 +122,8 @@ def in_markdown(summary: dict[str, Any]) -> str:
     )
 
 
-def emit(what: str, run: str, /, **payload: object) -> None:
-    """Tell Prefect's event feed. A feed that is out must not stop a run."""
+def emit(what: str, run: str, **payload: object) -> None:
+    """Tell Prefect's event feed. A feed that is out must not stop a run; what cannot be sent is in the audit log all the same."""
     with contextlib.suppress(OSError, RuntimeError):
         emit_event(
             event=f"trigate.paper.{what}",

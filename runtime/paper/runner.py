@@ -225,6 +225,16 @@ def _attest(parts: RunParts) -> None:
 
 
 def _give_up(parts: RunParts, reason: str) -> RunEnding:
+    try:
+        return _failed(parts, reason)
+    except StoreError as error:
+        # A full disk is such a fault: then the end cannot be written either, and the run stays one that should run.
+        return RunEnding(
+            status=None, reason=f"{reason}; nor could that be written down ({error}); trigate paper resume goes on"
+        )
+
+
+def _failed(parts: RunParts, reason: str) -> RunEnding:
     taken = acquire(parts.engine, parts.run, holder=parts.holder, at=parts.auditor.now())
     if not isinstance(taken, Held):
         journal = Journal(parts.engine, parts.auditor, taken, parts.auditor.now)

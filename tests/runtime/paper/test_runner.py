@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import event, func, select, update
 
 from runtime.kernel import LOST, Failure, LocalHost
 from runtime.paper.audit import read_head, read_lines, verify
@@ -225,6 +225,31 @@ def test_an_outage_is_borne_up_to_a_streak_and_what_cannot_pass_ends_the_run(des
         whole(desk, run)
     else:
         assert "503" in desk.book.get(run).reason
+
+
+def test_a_disk_that_is_full_for_good_ends_the_process_and_loses_nothing(desk):
+    """Not even the end can be written then; with room again the run goes on."""
+    run = desk.book.open(desk.order())
+    is_full = [False]
+
+    @event.listens_for(desk.engine, "begin")
+    def limit(connection):
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages if is_full[0] else 1_000_000}")
+
+    class Fills(ReplayFeed):
+        def bars(self, after, now):
+            is_full[0] = is_full[0] or after > int(desk.bars.ts[70])
+            return super().bars(after, now)
+
+    ending = desk.run(run, feed=Fills(desk.parts(run).feed._bars), faults=Faults(streak=3))
+    assert ending.status is None
+    assert "database or disk is full" in ending.reason
+    assert desk.book.get(run).status is RunStatus.RUNNING
+    is_full[0] = False
+    desk.now.at += 2 * LEASE
+    assert desk.run(run).status is RunStatus.FINISHED
+    whole(desk, run)
 
 
 def test_a_strategy_that_raises_ends_its_run_and_keeps_its_bar_untaken(desk):
