@@ -5,14 +5,18 @@ Everything here may fail without harm: the decision stands in our own log, and a
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import make_url
+
 from flows.api import find_api
 from flows.clock import now
+from flows.settings import database_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from evolution.pool import Decision, PoolEntry
@@ -20,6 +24,26 @@ if TYPE_CHECKING:
 
 REVIEW = "review"
 """Name of the flow that waits for people."""
+
+
+def store_tag(home: Path) -> str:
+    """Tag of the reviews of this home's store: a server may serve several stores, and each of them has a p-0001."""
+    url = database_url()
+    place = f"sqlite {home.resolve()}" if url is None else make_url(url).render_as_string(hide_password=True)
+    return f"trigate:store-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+
+
+def claim_review(home: Path, run: str | None, tags: Iterable[str]) -> None:
+    """Tag a review's flow run with its store, so that a decision elsewhere finds it.
+
+    Args:
+        home: The home folder.
+        run: The flow run; None outside of one.
+        tags: Those it has.
+    """
+    api = find_api(home)
+    if api is not None and run is not None:
+        api.call(f"flow_runs/{run}", {"tags": sorted({*tags, store_tag(home)})}, method="PATCH")
 
 
 def tell_decision(home: Path, entry: PoolEntry, decision: Decision, *, but: str | None = None) -> int:
@@ -47,7 +71,7 @@ def tell_decision(home: Path, entry: PoolEntry, decision: Decision, *, but: str 
     }
     answers = [
         api.call(f"flow_runs/{run}/set_state", {"state": state, "force": True})
-        for run in _waiting(api, entry.id)
+        for run in _waiting(api, entry.id, store_tag(home))
         if run != but
     ]
     return sum(answer is not None and answer.is_good for answer in answers)
@@ -73,12 +97,10 @@ def _event(api: Api, name: str, entry: PoolEntry, payload: dict[str, Any]) -> No
     api.call("events", [event])
 
 
-def _waiting(api: Api, entry_id: str) -> Iterator[str]:
-    """Reviews of an entry that wait for somebody."""
-    answer = api.call(
-        "flow_runs/filter",
-        {"flows": {"name": {"any_": [REVIEW]}}, "flow_runs": {"state": {"type": {"any_": ["PAUSED"]}}}},
-    )
+def _waiting(api: Api, entry_id: str, tag: str) -> Iterator[str]:
+    """Reviews of an entry of a store that wait for somebody."""
+    waiting = {"state": {"type": {"any_": ["PAUSED"]}}, "tags": {"all_": [tag]}}
+    answer = api.call("flow_runs/filter", {"flows": {"name": {"any_": [REVIEW]}}, "flow_runs": waiting})
     if answer is None or not isinstance(answer.body, list):
         return
     for run in answer.body:

@@ -12,6 +12,7 @@ from flows.clock import now
 from flows.forms import ReviewRequest
 from flows.review import ATTEMPTS, ReviewForm
 from flows.reviewcard import card_markdown
+from flows.tidings import claim_review
 from runtime.store import open_engine
 
 pytestmark = pytest.mark.slow
@@ -243,7 +244,8 @@ def test_a_code_is_asked_for_at_the_command_line(here):
     assert here.run("people", "code", "p-0099", "--decision", "decline", "--by", "Ada", **key).code == 2
 
 
-def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url):
+def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url, monkeypatch, tmp_path):
+    """Those of its own store: others on the same server have a p-0001, too."""
     api = Api(url=prefect_url, auth=None)
 
     def call(path, body):
@@ -253,17 +255,28 @@ def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url):
 
     flow = call("flows/", {"name": "review"})["id"]
     paused = {"type": "PAUSED", "name": "Suspended"}
-    waiting, other = (
-        call("flow_runs/", {"flow_id": flow, "parameters": {"request": {"entry": entry}}, "state": paused})["id"]
-        for entry in ("p-0001", "p-0002")
-    )
+
+    def waits(entry, home):
+        body = {"flow_id": flow, "parameters": {"request": {"entry": entry}}, "state": paused}
+        run = call("flow_runs/", body | {"tags": ["mine"]})["id"]
+        with monkeypatch.context() as on_server:
+            on_server.setenv("PREFECT_API_URL", prefect_url)
+            claim_review(home, run, ["mine"])
+        return run
+
+    waiting, other = waits("p-0001", here.home), waits("p-0002", here.home)
+    elsewhere = waits("p-0001", tmp_path / "another")
     done = here.run("pool", "decline", "p-0001", "--by", "Ada", "--reason", "no", "--json", PREFECT_API_URL=prefect_url)
     assert done.document["verdict"] == "declined"
     assert "1 waiting review of p-0001 ended by this decision" in done.err
-    states = {each["id"]: each for each in call("flow_runs/filter", {"flow_runs": {"id": {"any_": [waiting, other]}}})}
+    states = {
+        each["id"]: each
+        for each in call("flow_runs/filter", {"flow_runs": {"id": {"any_": [waiting, other, elsewhere]}}})
+    }
+    assert "mine" in states[waiting]["tags"]
     assert states[waiting]["state_name"] == "Decided elsewhere"
     assert "p-0001 is declined: decision 1, by Ada" in states[waiting]["state"]["message"]
-    assert states[other]["state_type"] == "PAUSED"
+    assert {states[other]["state_type"], states[elsewhere]["state_type"]} == {"PAUSED"}
     # A server that does not answer takes nothing from a decision.
     retired = here.run(
         "pool", "retire", "p-0001", "--by", "Ada", "--reason", "x", PREFECT_API_URL="http://127.0.0.1:9/api"
