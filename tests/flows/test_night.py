@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from patience import wait_until
 
 from flows.tasks import STATE_NAMES
 
@@ -48,14 +49,6 @@ def processes_of(home):
             if str(home).encode() in environment and state != "Z":
                 found.append(int(entry.name))
     return found
-
-
-def wait_until(condition, seconds=300):
-    for _ in range(seconds * 10):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not happen in time")
 
 
 def test_a_night_tells_its_funnel_and_keeps_every_trial(night):
@@ -187,7 +180,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(tmp_path, with
         count = listed[0]["trials"] if listed else 0
     process.kill()
     process.communicate()
-    wait_until(lambda: not processes_of(with_server.home))
+    wait_until(lambda: not processes_of(with_server.home), "the end of all processes")
     (run,) = with_server.run("runs", "list", "--json").document
     # Nobody was left to write down an end; who lists runs sees that nobody works on it.
     assert (run["status"], run["resume"]) == ("cut short", f"trigate evolve --resume {run['id']}")
@@ -218,7 +211,7 @@ def test_ctrl_c_ends_a_run_quietly_and_leaves_it_resumable(trigate):
     assert len(err.strip().splitlines()) <= 1, err
     (run,) = trigate.run("runs", "list", "--json").document
     assert run["status"] == "interrupted"
-    wait_until(lambda: not processes_of(trigate.home))
+    wait_until(lambda: not processes_of(trigate.home), "the end of all processes")
 
 
 @pytest.mark.slow
