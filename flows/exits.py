@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from flows.output import plain
-from flows.problems import Problem
+from flows.problems import Interruption, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-INTERRUPTED = 130
-"""What shells expect after Ctrl-C."""
 
 _OUTPUT_TROUBLE = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF})
 
@@ -43,7 +40,7 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
     except _ClickError as problem:
         return _say_usage(problem, as_json=as_json)
     except (typer.Exit, SystemExit) as ending:
-        return _after_exit(ending, as_json=as_json)
+        return _after_exit(ending)
     except (typer.Abort, KeyboardInterrupt):
         return _say_interrupted(as_json=as_json)
     except BrokenPipeError:
@@ -57,6 +54,8 @@ def guarded(command: Callable[[], Any], *, as_json: bool) -> int:
         if _is_from_store(error):
             return _say("environment", str(error), 3, as_json=as_json)
         return _say("fault", _fault_sentence(error), 3, as_json=as_json)
+    if result == Interruption.exit_code:  # Typer turns Ctrl-C into this result
+        return _say_interrupted(as_json=as_json)
     return result if isinstance(result, int) else 0
 
 
@@ -66,15 +65,15 @@ def _is_from_store(error: Exception) -> bool:
     return store is not None and isinstance(error, store.StoreError)
 
 
-def _after_exit(ending: typer.Exit | SystemExit, *, as_json: bool) -> int:
-    """Typer turns Ctrl-C into an exit with 130, and a closed pipe into a system exit with 1."""
-    if isinstance(ending, SystemExit):
-        return _reader_gone()
-    return _say_interrupted(as_json=as_json) if ending.exit_code == INTERRUPTED else ending.exit_code
+def _after_exit(ending: typer.Exit | SystemExit) -> int:
+    """Typer turns a closed pipe into a system exit with 1."""
+    return _reader_gone() if isinstance(ending, SystemExit) else ending.exit_code
 
 
 def _say_interrupted(*, as_json: bool) -> int:
-    return _say("interrupted", "stopped on request; what was stored stays stored", INTERRUPTED, as_json=as_json)
+    return _say(
+        "interrupted", "stopped on request; what was stored stays stored", Interruption.exit_code, as_json=as_json
+    )
 
 
 def _reader_gone() -> int:

@@ -5,6 +5,7 @@
     Problem
     |- UsageProblem         2  wrong usage or bad input: the caller can mend it
     |- EnvironmentProblem   3  a missing layer, database, server or folder: the machine must be mended
+    |- Interruption       130  a person's Ctrl-C, with what there is to know about it
 
 A negative verdict (exit 1) is not a problem: the command did its work and prints what it found.
 """
@@ -28,3 +29,10 @@ class EnvironmentProblem(Problem):
 
     exit_code = 3
     kind = "environment"
+
+
+class Interruption(Problem):
+    """Somebody stopped it. Say what is kept, and how it goes on."""
+
+    exit_code = 130
+    kind = "interrupted"

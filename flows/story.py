@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def _words(document: dict[str, Any]) -> Iterator[str]:
     what, body = document["what"], document["body"]
     place = f"{document['sequence']} {document['at'][:19]}Z {document['run'] or '-'}"
     if what != "bar":
+        told = body | {"last": _moment(body["last"])} if what == "end" and body.get("last") is not None else body
         facts = ", ".join(
-            f"{name} {_short(value)}" for name, value in body.items() if value is not None and value != ""
+            f"{name} {_short(value)}" for name, value in told.items() if value is not None and value != ""
         )
         yield f"{place} {what}: {facts}"
         return
@@ -44,7 +46,7 @@ def _words(document: dict[str, Any]) -> Iterator[str]:
         if note["what"] == "hook":
             yield f"{bar} {note['detail']}"
             continue
-        yield f"{bar} feed: {note['what']} bar at {note['ts']}, {note['detail']}"
+        yield f"{bar} feed: {note['what']} bar at {_moment(note['ts'])}, {note['detail']}"
     for lock in body["locks"]:
         yield f"{bar} locked {lock['symbol'] or lock['account']} until {lock['until'][:16]}Z: {lock['reason']}"
     yield f"{bar} equity {body['equity']:.2f}, cash {body['cash']:.2f}, position {body['position']:.10g}"
@@ -52,3 +54,7 @@ def _words(document: dict[str, Any]) -> Iterator[str]:
 
 def _short(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _moment(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M}Z"

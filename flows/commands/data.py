@@ -126,8 +126,9 @@ def fetch(
     try:
         collected = fetched_set(load_settings(config, home).feeds, feed, request, home, _watch_step)
     except KeyboardInterrupt:
-        print("trigate: stopped; what was fetched is kept, and the same command goes on", file=sys.stderr)
-        raise
+        from flows.problems import Interruption
+
+        raise Interruption("stopped; what was fetched is kept, and the same command goes on") from None
     return _report_added(collected.added, home, json=json, collected=collected)
 
 

@@ -37,7 +37,8 @@ def doctor(json: Json = False) -> int:
     else:
         table("", ("layer", "required", "active", "probe"), [(x.name, x.required, x.active, x.probe) for x in layers])
         for name, value in _surroundings().items():
-            print(f"{name}: {value}")
+            told = ("yes" if value else "no") if isinstance(value, bool) else value
+            print(f"{name.replace('_', ' ')}: {told}")
         print(f"missing: {', '.join(missing)}" if missing else "the full cage holds here")
     return 3 if missing else 0
 

@@ -11,7 +11,7 @@ import typer
 
 from evolution.plural import plural
 from flows.commands.options import CageChoice, ConfigFile, DataSet, Json, Symbol, TimeframeText
-from flows.problems import EnvironmentProblem, UsageProblem
+from flows.problems import EnvironmentProblem, Interruption, UsageProblem
 
 if TYPE_CHECKING:
     from evolution.summary import RunSummary
@@ -193,9 +193,9 @@ def _run(settings: Settings, home: Path, watch: ConsoleWatch, order: Order) -> R
     except StoreError as error:
         raise EnvironmentProblem(f"{error}; {_resumable(run_id)}" if run_id else str(error)) from None
     except KeyboardInterrupt:
-        if run_id:
-            watch.say(f"stopped; {_resumable(run_id)}")
-        raise
+        if not run_id:
+            raise
+        raise Interruption(f"stopped; {_resumable(run_id)}") from None
     return night.summary()
 
 

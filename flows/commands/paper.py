@@ -11,7 +11,7 @@ from flows.commands.paper_plans import approve, plan
 from flows.commands.paper_room import By, Reason, RunId, key_of, room_of, say_refusal
 from flows.commands.paper_views import audit, list_runs, status
 from flows.output import plain, print_json
-from flows.problems import UsageProblem
+from flows.problems import Interruption, UsageProblem
 
 if TYPE_CHECKING:
     from flows.trading import TradingRoom
@@ -173,7 +173,10 @@ def resume(
         return _run(room, wanted[0], None, json=json)
     from flows.many import run_many
 
-    endings = run_many(room, wanted)
+    try:
+        endings = run_many(room, wanted)
+    except KeyboardInterrupt:
+        raise Interruption(f"stopped; {len(wanted)} runs go on with: trigate paper resume {' '.join(wanted)}") from None
     if json:
         print_json([_ending_document(run, ending) for run, ending in endings.items()])
     else:
@@ -214,7 +217,10 @@ def _feed_words(feed: str | None, replay: str | None, begin: str | None) -> str:
 def _run(room: TradingRoom, run: str, speed: float | None, *, json: bool) -> int:
     from flows.many import run_here
 
-    ending = run_here(room, run, speed=speed, quiet=json)
+    try:
+        ending = run_here(room, run, speed=speed, quiet=json)
+    except KeyboardInterrupt:
+        raise Interruption(f"stopped; {run} goes on with: trigate paper resume {run}") from None
     if json:
         print_json(_ending_document(run, ending))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,15 @@ from flows.commands.paper_room import RunId, plan_document, room_of, run_documen
 from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
+if TYPE_CHECKING:
+    from runtime.paper.runs import RunRecord
+
 
 def list_runs(json: Json = False) -> int:
     """Paper runs, newest first; deployments; plans that wait."""
+    from flows.clock import now
+    from runtime.paper.watching import held_runs
+
     room = room_of(None)
     runs, deployments, plans = room.book.list(), room.book.deployments(), room.plans.waiting()
     if json:
@@ -39,8 +45,10 @@ def list_runs(json: Json = False) -> int:
     if not (runs or deployments):
         print("nothing trades on paper; trigate pool promote signs a deployment, trigate paper start runs it")
     if runs:
+        held = held_runs(room.engine, now())
         rows = [
-            (each.id, each.status.value, each.symbol, each.account, each.bars - each.warm, each.reason) for each in runs
+            (each.id, each.status.value, each.symbol, each.account, each.bars - each.warm, _why(each, held))
+            for each in runs
         ]
         table("", ("run", "status", "symbol", "account", "bars", "why"), rows)
     if deployments:
@@ -60,6 +68,12 @@ def list_runs(json: Json = False) -> int:
             f"plan {plan.id} by {plain(plan.maker)} waits for an answer: {plain(plan.request)} ({plain(plan.reason)})"
         )
     return 0
+
+
+def _why(record: RunRecord, held: frozenset[str]) -> str:
+    if not record.status.is_over and record.id not in held:
+        return f"nobody runs it; trigate paper resume {record.id}"
+    return record.reason
 
 
 def status(run: RunId, json: Json = False) -> int:

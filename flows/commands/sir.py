@@ -153,8 +153,9 @@ def write(
         try:
             written = write_document(wish, client)
         except KeyboardInterrupt:
-            typer.echo("stopped; nothing was written", err=True)
-            raise
+            from flows.problems import Interruption
+
+            raise Interruption("stopped; nothing was written") from None
     if isinstance(written, NotWritten):
         _say_failure(written.reason, as_json=json)
         return 1

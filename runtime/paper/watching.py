@@ -105,6 +105,12 @@ def status_of(  # noqa: PLR0913 - a run, and how to read it
         )
 
 
+def held_runs(engine: Engine, at: datetime) -> frozenset[str]:
+    """Runs that somebody runs now."""
+    with reading(engine) as session:
+        return frozenset(session.scalars(select(col(LeaseRow.run)).where(col(LeaseRow.expires) > stamp(at))))
+
+
 def _equity(session: Session, run: str, warm: int, cash: float) -> list[float]:
     """Starting cash, then equity at each close of the run."""
     marks = session.execute(

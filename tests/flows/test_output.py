@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -11,6 +13,7 @@ from rich.console import Console
 from evolution.candidate import Candidate, Provenance
 from evolution.trial import Trial, TrialOutcome
 from flows import artifacts, output, watch
+from flows.cli import main
 from runtime.source import StrategySource
 
 
@@ -77,3 +80,21 @@ def test_the_console_says_a_line_per_generation_and_survives_a_narrow_terminal(m
         text = " ".join(out.getvalue().split())
         assert "generation g000 (1 of 2): 1 failed; best score none yet; front 0;" in text
         assert "[bold]stays[/bold]" in text
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_control_c_anywhere_is_one_sentence_or_one_document(as_json, monkeypatch, capsys):
+    """Typer makes a result of it, without a word."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("runtime.store.open_engine", interrupted)
+    code = main(["pool", "list", *(["--json"] if as_json else [])])
+    said = capsys.readouterr()
+    sentence = "stopped on request; what was stored stays stored"
+    assert code == 130
+    if as_json:
+        assert json.loads(said.out) == {"error": {"kind": "interrupted", "message": sentence}}
+    else:
+        assert (said.out, said.err) == ("", f"trigate: {sentence}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sqlite3
 import time
 from datetime import datetime
@@ -74,6 +75,20 @@ def test_a_promoted_entry_runs_a_replayed_night_to_the_backtests_fills_and_its_s
     cut = desk.run("paper", "audit", "--file", str(exported), "--json")
     assert (cut.code, "its tail was cut" in cut.document["verdict"]) == (1, True)
     assert desk.run("paper", "list").out.count(run) == 1
+
+
+def test_control_c_says_how_the_run_goes_on_and_so_does_the_list(desk):
+    words = ("--by", "Ada", "--symbol", "PLANT-A", "--replay", "planted-edge", "--from", FROM, "--speed", "1000000")
+    process = desk.start("paper", "start", "p-0001", *words, **KEY)
+    run = process.stderr.readline().split()[0]  # its first fill
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == f"trigate: stopped; {run} goes on with: trigate paper resume {run}"
+    assert f"nobody runs it; trigate paper resume {run}" in desk.run("paper", "list").out
+    resumed = desk.run("paper", "resume", run)
+    assert (resumed.code, resumed.out) == (0, f"{run} is finished: the feed has no further bars\n")
+    assert "last 2009-08-06T00:00Z" in desk.run("paper", "audit", run).out
 
 
 def test_a_promoted_document_trades_on_paper_what_it_traded_in_its_backtest(trigate, stocked_document):

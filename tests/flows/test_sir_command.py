@@ -94,7 +94,7 @@ def test_control_c_while_a_model_writes_leaves_nothing_behind(trigate, model, tm
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "stopped; nothing was written"
+    assert err.splitlines()[-1] == "trigate: stopped; nothing was written"
     assert not (tmp_path / "plan.json").exists()
 
 
