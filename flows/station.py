@@ -301,6 +301,10 @@ def _signal_all(leader: subprocess.Popen[bytes], number: int) -> bool:
     return True
 
 
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def start(home: Path, port: int) -> subprocess.Popen[bytes]:
     """Start the process that watches, detached from the terminal.
 
@@ -309,7 +313,7 @@ def start(home: Path, port: int) -> subprocess.Popen[bytes]:
     """
     folder = prefect_folder(home)
     forget(home)
-    with (folder / "station.log").open("wb") as log:
+    with open(folder / "station.log", "wb", opener=_privately) as log:
         return subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
             [sys.executable, "-m", "flows.station", str(home), str(port)],
             stdin=subprocess.DEVNULL,

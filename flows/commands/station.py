@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -25,6 +26,8 @@ DEFAULT_PORT = 4200
 _PATIENCE_S = 600.0
 """The first start migrates a database and registers deployments: half a minute on a quiet machine, many times that on a loaded one."""
 _GOODBYE_S = 120.0
+_LEAST_ROOM = 32 * 2**20
+"""Free bytes without which nothing is started: the server's database alone takes 5 MiB before its first run."""
 
 
 def up(
@@ -45,6 +48,7 @@ def up(
             raise UsageProblem(f"--port {port}: it is up already, at {found.ui_url}; trigate down ends that one")
         return _say(found, home, json=json, is_new=False)
     _require_free(port)
+    _require_room(home)
     _require_checkout()
     database = prefect_database.named()
     if database is not None:
@@ -123,6 +127,15 @@ def _require_free(port: int) -> None:
             raise EnvironmentProblem(
                 f"port {port} of 127.0.0.1: {what}; stop what uses it, or choose another one with --port"
             ) from None
+
+
+def _require_room(home: Path) -> None:
+    free = shutil.disk_usage(home).free
+    if free < _LEAST_ROOM:
+        raise EnvironmentProblem(
+            f"home folder {home}: {free / 2**20:.1f} MiB are free there, and a server and its runs need {_LEAST_ROOM / 2**20:.0f} at the "
+            "least; free some, or set TRIGATE_HOME to a folder elsewhere"
+        )
 
 
 def _require_checkout() -> None:

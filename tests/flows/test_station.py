@@ -13,11 +13,14 @@ import urllib.request
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from patience import PATIENCE_S, wait_until
 
 from flows import standing
+from flows.commands import station as module
+from flows.problems import EnvironmentProblem
 from flows.standing import Phase, Station
 
 # Everything here waits for something to happen, and gives up only long after it should have.
@@ -103,6 +106,16 @@ def test_what_stands_in_the_way_is_told_in_one_sentence(trigate):
     assert trigate.run("down", "--json").document == {"was_up": False}
 
 
+def test_a_disk_without_room_is_told_before_anything_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=3 * 2**20))
+    monkeypatch.setenv("TRIGATE_HOME", str(tmp_path))
+    with pytest.raises(
+        EnvironmentProblem, match=r"3\.0 MiB are free there, .* need 32 .*; free some, or set TRIGATE_HOME"
+    ):
+        module.up(port=4_333)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_old_server_on_the_port_is_named_as_such(trigate, prefect_url):
     ended = trigate.run("up", "--port", prefect_url.rsplit(":", 1)[1].removesuffix("/api"))
     assert ended.code == 3
@@ -158,6 +171,8 @@ def test_a_schedule_fires_by_itself_and_down_ends_what_works(house, tmp_path):
         port = probe.getsockname()[1]
     assert trigate.run("people", "add", "Ada", **KEY).code == 0
     started = trigate.run("up", "--port", port, "--json", timeout=PATIENCE_S, **KEY)
+    open_to_others = [each for each in (trigate.home / "prefect").iterdir() if each.stat().st_mode & 0o077]
+    assert open_to_others == []
     try:
         assert started.code == 0, started.err
         assert started.document["phase"] == "ready"
