@@ -43,17 +43,31 @@ def param(default: Number, *, low: Number, high: Number) -> Number:
 
 def crossed_above(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is above ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    # Written out in both functions: they are called on every bar, and the first half usually decides.
-    if (a[-1] if type(a) is Series else a) > (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
-        return (a[-2] if type(a) is Series else a) <= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
-    return False
+    # Written out in both functions, past the series' own method: they are called on every bar, and the first half usually decides.
+    if type(a) is Series and type(b) is Series:
+        try:
+            if a._past[-1][a._column] > b._past[-1][b._column]:  # type: ignore[operator]  # noqa: SLF001 - numbers; see above
+                return a._past[-2][a._column] <= b._past[-2][b._column]  # type: ignore[operator]  # noqa: SLF001 - same
+        except IndexError:  # as NaN would
+            pass
+        return False
+    return _last(a) > _last(b) and _last(a, -2) <= _last(b, -2)
 
 
 def crossed_below(a: Series | float, b: Series | float) -> bool:
     """Whether ``a`` is below ``b`` on this bar and was not on the one before. Either may be a number; NaN is False."""
-    if (a[-1] if type(a) is Series else a) < (b[-1] if type(b) is Series else b):  # type: ignore[operator]  # a number
-        return (a[-2] if type(a) is Series else a) >= (b[-2] if type(b) is Series else b)  # type: ignore[operator]  # same
-    return False
+    if type(a) is Series and type(b) is Series:
+        try:
+            if a._past[-1][a._column] < b._past[-1][b._column]:  # type: ignore[operator]  # noqa: SLF001 - numbers; see above
+                return a._past[-2][a._column] >= b._past[-2][b._column]  # type: ignore[operator]  # noqa: SLF001 - same
+        except IndexError:  # as NaN would
+            pass
+        return False
+    return _last(a) < _last(b) and _last(a, -2) >= _last(b, -2)
+
+
+def _last(value: Series | float, index: int = -1) -> float:
+    return value[index] if type(value) is Series else value  # type: ignore[return-value]  # a number
 
 
 class _NoDesk:

@@ -215,15 +215,24 @@ def canonical(request: Request) -> str:
 
     ``logged.read_request`` makes the request of it again.
     """
-    number, action, kind, *values, tag = request
+    number, action, kind, quantity, limit, stop, offset, stop_loss, take_profit, trail, tag = request
     if action is _CANCEL:
-        wanted = request.quantity
-        return f"cancel {'all' if wanted is None else _whole(wanted) if type(wanted) is int else _exact(wanted)}"
-    parts = [
-        f"{number} {action._value_ if type(action) is Action else '?'}"
-    ]  # without the way through the enum's descriptor
+        return (
+            f"cancel {'all' if quantity is None else _whole(quantity) if type(quantity) is int else _exact(quantity)}"
+        )
+    # Without the way through the enum's descriptor.
+    first = f"{number} {action._value_ if type(action) is Action else '?'}"
+    # Most orders say no more. Told by identity alone: comparing may run code of the candidate's.
+    if (
+        kind is limit is stop is offset is stop_loss is take_profit is trail is None
+        and quantity is None
+        and tag is _NO_TAG
+    ):
+        return first
+    parts = [first]
     if kind is not None:
         parts.append(kind.value if type(kind) is OrderType else "type=?")
+    values = (quantity, limit, stop, offset, stop_loss, take_profit, trail)
     for name, value in zip(LOGGED_VALUES, values, strict=True):
         if value is not None:
             parts.append(f"{name}={_exact(value)}")
