@@ -16,8 +16,14 @@ from flows.problems import UsageProblem
 
 def list_runs(json: Json = False) -> int:
     """Paper runs, newest first; deployments; plans that wait."""
+    from runtime.paper.plans import PlanProblem
+    from runtime.paper.runs import CONFLICT, RunRefused
+
     room = room_of(None)
-    runs, deployments, plans = room.book.list(), room.book.deployments(), room.plans.waiting()
+    try:
+        runs, deployments, plans = room.book.list(), room.book.deployments(), room.plans.waiting()
+    except (RunRefused, PlanProblem) as error:  # a row that was edited
+        return say_refusal(getattr(error, "code", CONFLICT), str(error), json=json)
     if json:
         print_json(
             {
