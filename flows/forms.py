@@ -10,6 +10,8 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+RUN_ID = "r-[0-9-]{1,40}"
+"""Form of a run's id, as a pattern; no path."""
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")]
 """Name of a data set; no path."""
 
@@ -46,7 +48,7 @@ class NightForm(BaseModel):
         title="Done by",
         description="A moment with its time zone, by which admission is over, too; the earlier one where there is a deadline in minutes.",
     )
-    resume: Annotated[str, Field(pattern=r"^r-[0-9-]{1,40}$")] | None = Field(
+    resume: Annotated[str, Field(pattern=f"^{RUN_ID}$")] | None = Field(
         default=None,
         title="Run to go on with",
         description="Its own data, sizes, seed and profile are used; empty starts a new run.",

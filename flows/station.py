@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import signal
@@ -135,7 +136,7 @@ class _Watch:
         self._tell(phase=Phase.WORKER)
         self._work()
         api = Api(url=self._station.api_url, auth=auth_string(self._home))
-        self._caretaker = Caretaker(self._home, api, pool=POOL, worker=_worker_name())
+        self._caretaker = Caretaker(self._home, api, pool=POOL, worker=_worker_name(self._home))
         self._caretaker.start()
         self._tell(phase=Phase.READY)
 
@@ -233,7 +234,7 @@ class _Watch:
         # What opens a person's key, or the server's database, is no business of a process that runs flows.
         for name in (PASSPHRASE, prefect_database.VARIABLE):
             environment.pop(name, None)
-        words = ("worker", "start", "--pool", POOL, "--name", _worker_name())
+        words = ("worker", "start", "--pool", POOL, "--name", _worker_name(self._home))
         with (self._folder / "worker.log").open("ab") as log:
             self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
                 # Killed outright when the station is: a worker that ends in order ends its flows, and nobody has asked for that.
@@ -262,8 +263,9 @@ class _Watch:
         write_state(self._home, self._station)
 
 
-def _worker_name() -> str:
-    return f"{POOL}-{os.uname().nodename}"
+def _worker_name(home: Path) -> str:
+    # With the home: another one on this machine may use the same server, and has a worker of its own.
+    return f"{POOL}-{os.uname().nodename}-{hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:8]}"
 
 
 def _end_group(process: subprocess.Popen[bytes] | None) -> None:

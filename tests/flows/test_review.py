@@ -12,7 +12,7 @@ from flows.clock import now
 from flows.forms import ReviewRequest
 from flows.review import ATTEMPTS, ReviewForm
 from flows.reviewcard import card_markdown
-from flows.tidings import claim_review
+from flows.tidings import claim
 from runtime.store import open_engine
 
 pytestmark = pytest.mark.slow
@@ -261,7 +261,7 @@ def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url, monkeypatc
         run = call("flow_runs/", body | {"tags": ["mine"]})["id"]
         with monkeypatch.context() as on_server:
             on_server.setenv("PREFECT_API_URL", prefect_url)
-            claim_review(home, run, ["mine"])
+            claim(home, run, ["mine"])
         return run
 
     waiting, other = waits("p-0001", here.home), waits("p-0002", here.home)
