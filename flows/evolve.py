@@ -26,7 +26,7 @@ from flows import artifacts, morning, opening, stopping
 from flows.admission import admit_finalists
 from flows.clock import now
 from flows.control import run_control
-from flows.forms import ONE_NIGHT, NightForm
+from flows.forms import ONE_NIGHT, NightForm, RunName
 from flows.night import NIGHTS, NightOutage
 from flows.problems import Problem, UsageProblem
 from flows.settings import home_folder, load_settings
@@ -74,7 +74,7 @@ def generation(run_id: str, number: int) -> State[str]:
 
 
 @flow(name="evolve", flow_run_name="evolve {night.data}", persist_result=False)
-def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
+def evolve(night: NightForm = ONE_NIGHT, run: RunName | None = None) -> str:
     """Evolve strategies on a data set and fill the pool.
 
     Args:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -48,7 +47,7 @@ CHECKOUT = Path(__file__).parents[1]
 POOL = "trigate"
 # Prefect's own template lets whoever may start a run also choose its command, environment and folder. This one has no such places, so
 # what is sent for them is dropped.
-_POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"type": "object", "properties": {}}}
+POOL_TEMPLATE = CHECKOUT / "work-pool.json"
 # Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
 _PAUSE_BEFORE_RESTART_S = 5.0
 _ATTEMPTS = 5
@@ -123,10 +122,8 @@ class _Watch:
     def _start(self) -> None:
         self._serve()
         self._tell(phase=Phase.DEPLOYMENTS)
-        template = self._folder / "pool.json"
-        template.write_text(json.dumps(_POOL_TEMPLATE), encoding="utf-8")
         self._prefect(
-            "work-pool", "create", "--type", "process", "--base-job-template", str(template), "--overwrite", POOL
+            "work-pool", "create", "--type", "process", "--base-job-template", str(POOL_TEMPLATE), "--overwrite", POOL
         )
         self._prefect("--no-prompt", "deploy", "--all")
         if not self._is_ending:
