@@ -20,6 +20,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 from pydantic import Field, ValidationError
 
+from evolution.escaping import escape_cell
 from evolution.pool import (
     Choice,
     CodeRefused,
@@ -107,7 +108,8 @@ def _asked(desk: Desk, entry: PoolEntry, attempt: int, trouble: str) -> ReviewFo
         card = card_markdown(entry, looks_left=desk.pool.looks_left(entry), obstacle=_obstacle(desk, entry))
         create_markdown_artifact(markdown=card, key=key, description=f"What is known of {entry.id}.")
     words = [
-        *([f"**Not accepted: {trouble}.**"] if trouble else []),
+        # The reason can name a person, and names are free text; the UI reads this as Markdown.
+        *([f"**Not accepted: {escape_cell(trouble)}.**"] if trouble else []),
         f"{entry.id}: the evidence stands among the artifacts of this run, and in `trigate pool show {entry.id}`.",
         f"A code comes from a terminal: `trigate people code {entry.id} --decision promote --by NAME` (or `decline`).",
         "What you type here is stored in the clear; who decides follows from the code, never from the text.",
