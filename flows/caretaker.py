@@ -12,11 +12,14 @@ import traceback
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from evolution.ledger import TrialLedger
 from evolution.run import RunStatus
 from flows import leading, opening, ties
 from flows.clock import now
 from flows.evidence import Evidence
+from flows.forms import NightForm
 from flows.problems import Problem
 from flows.survival import (
     RULES,
@@ -31,6 +34,7 @@ from flows.survival import (
     judge_unbegun,
     state_of,
 )
+from flows.tidings import is_foreign
 from flows.ties import AGAIN, Resume
 from runtime.store import StoreError, impatient
 
@@ -124,7 +128,13 @@ class Caretaker:
             return  # the server does not answer; what it does not say is not known
         for record in records:
             if record.status is RunStatus.RUNNING and not self._is_over.is_set():
-                self._see_to(ledger, record)
+                try:
+                    self._see_to(ledger, record)
+                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                    # One story, or one flow run's parameters, that nobody here wrote must not cost the others their night.
+                    self._refusal = (
+                        f"run {record.id} cannot be looked after: {type(error).__name__} in what is stored of it"
+                    )
         if not self._is_over.is_set():
             self._begin_again(records)
 
@@ -167,7 +177,7 @@ class Caretaker:
     def _go_on(self, ledger: TrialLedger, record: RunRecord, tied: Tied, dead: dict[str, Any], reason: str) -> None:
         until = None if tied.until is None else tied.until.isoformat()
         night = {
-            **(dead["parameters"].get("night") or {}),
+            **(_night(dead) or {}),  # its own sizes are in the store
             "resume": record.id,
             "deadline_minutes": None,
             "until": until,
@@ -190,8 +200,10 @@ class Caretaker:
         )
         known = {flow_run for record in records for flow_run in ties.flow_runs_of(record.story)}
         for dead in crashed.body if crashed is not None and crashed.is_good else ():
-            night = dead["parameters"].get("night") or {}
+            night = _night(dead)
             flow = _seen(dead)
+            if night is None or is_foreign(self._home, dead["tags"]):
+                continue
             is_ours = dead["deployment_id"] is not None and flow.died_s < (now() - self._since).total_seconds()
             if not is_ours or dead["id"] in known | self._succeeded or night.get("resume"):
                 continue
@@ -242,6 +254,16 @@ def _seen(flow_run: dict[str, Any]) -> FlowSeen:
         died_s=(now() - since).total_seconds(),
         message=state.get("message") or "",
     )
+
+
+def _night(flow_run: dict[str, Any]) -> dict[str, Any] | None:
+    """What a flow run was asked for; None when that is no night, as whoever may start flow runs can write there."""
+    night = (flow_run["parameters"] or {}).get("night") or {}
+    try:
+        NightForm.model_validate(night)
+    except ValidationError:
+        return None
+    return dict(night)
 
 
 def _deadline(flow_run: dict[str, Any], night: dict[str, Any]) -> datetime | None:

@@ -73,6 +73,7 @@ class Cluster:
         return found
 
     def _elsewhere(self, candidate: Candidate, cascade: Cascade, stopping: threading.Event) -> Trial | None:
+        from evolution.trial import Trial
         from flows.dask_worker import Unfit, attempt
 
         try:
@@ -85,12 +86,16 @@ class Cluster:
                     return None
                 with suppress(TimeoutError):
                     future.result(timeout=_TURN_S)
-            found: Trial | Unfit = future.result()
+            found: object = future.result()
         except Exception as error:  # noqa: BLE001 - a cluster may fail in any way; a candidate is tried all the same
             self._tell(f"a worker could not answer ({type(error).__name__})")
             return None
         if isinstance(found, Unfit):
             self._tell(f"a worker refused: {found.reason}")
+            return None
+        # Whoever answers has run code here already by being unpickled; this is for what answers wrongly without meaning to.
+        if not isinstance(found, Trial) or _asked(found.candidate) != _asked(candidate):
+            self._tell("a worker answered something else than was asked")
             return None
         return found
 
@@ -98,6 +103,10 @@ class Cluster:
         if what not in self._told:
             self._told.add(what)
             self._watch.say(f"Dask: {what}; tried here instead")
+
+
+def _asked(candidate: Candidate) -> tuple[str, str, str]:
+    return candidate.run_id, candidate.id, candidate.source.sha256
 
 
 @contextmanager

@@ -6,16 +6,19 @@ begun none, nothing is known. A generation belongs to the flow run that it is pa
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from flows.clock import now
+from flows.forms import RUN_ID
 from flows.processes import flow_processes
 from flows.runlock import is_held
+from flows.tidings import is_foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container
     from pathlib import Path
 
     from flows.api import Api
@@ -24,6 +27,7 @@ _ACTIVE = ["PENDING", "RUNNING", "CANCELLING"]
 # A worker that was heard of so recently may have flows. Prefect hears of one every 30 s.
 _WORKER_MEMORY = timedelta(minutes=10)
 _LIMIT = 200
+_RUN = re.compile(RUN_ID)
 
 
 class Evidence:
@@ -61,13 +65,15 @@ class Evidence:
         answer = self._api.call("flow_runs/filter", body)
         if answer is None or not answer.is_good:
             return None
+        # A parent that is not among the first of very many may be active all the same.
+        is_whole = len(answer.body) < _LIMIT
         living = {process.flow_run for process in flow_processes()}
         active = {flow_run["id"] for flow_run in answer.body}
         elsewhere = self._has_others() if any(each["id"] not in living for each in answer.body) else False
         dead = {
             flow_run["id"]
             for flow_run in answer.body
-            if self._is_dead(flow_run, living=living, active=active, elsewhere=elsewhere, led=led)
+            if self._is_dead(flow_run, living=living, active=active if is_whole else None, elsewhere=elsewhere, led=led)
         }
         at = self._clock()
         self._dead_since = {each: self._dead_since.get(each, at) for each in dead}
@@ -81,8 +87,8 @@ class Evidence:
         self,
         flow_run: dict[str, Any],
         *,
-        living: Iterable[str],
-        active: Iterable[str],
+        living: Container[str],
+        active: Container[str] | None,
         elsewhere: bool,
         led: Callable[[str], bool | None],
     ) -> bool:
@@ -91,13 +97,16 @@ class Evidence:
             return False
         if flow_run["parent_task_run_id"] is not None:
             parent = self._parent(flow_run)
-            return parent is not None and parent not in active
+            return active is not None and parent is not None and parent not in active
+        foreign = is_foreign(self._home, flow_run["tags"])
         if flow_run["deployment_id"] is None:
             run = flow_run["parameters"].get("run")
-            return isinstance(run, str) and is_held(self._home / "runs" / run / "lock") is False
+            # The server takes any text for a parameter; this one becomes part of a path.
+            is_ours = not foreign and isinstance(run, str) and _RUN.fullmatch(run) is not None
+            return is_ours and is_held(self._home / "runs" / run / "lock") is False
         is_led = led(identity)
         # Elsewhere a process may be there that has no run yet, or none any more.
-        return is_led is False or (is_led is None and not elsewhere)
+        return is_led is False or (is_led is None and not elsewhere and not foreign)
 
     def _parent(self, flow_run: dict[str, Any]) -> str | None:
         """The flow run that another one is part of; None while the server does not know yet."""

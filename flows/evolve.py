@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from prefect import flow
+from prefect import flow, tags
 from prefect.events import emit_event
 from prefect.runtime import deployment, flow_run
 from prefect.states import Completed
@@ -26,12 +26,13 @@ from flows import artifacts, morning, opening, stopping
 from flows.admission import admit_finalists
 from flows.clock import now
 from flows.control import run_control
-from flows.forms import ONE_NIGHT, NightForm
+from flows.forms import ONE_NIGHT, NightForm, RunName
 from flows.night import NIGHTS, NightOutage
 from flows.problems import Problem, UsageProblem
 from flows.settings import home_folder, load_settings
 from flows.start import new_order, open_night, stored_order
 from flows.tasks import try_candidate
+from flows.tidings import claim, store_tag
 from flows.ties import AGAIN, Tie
 from flows.watch import SilentWatch
 from runtime.store import StoreError
@@ -73,14 +74,17 @@ def generation(run_id: str, number: int) -> State[str]:
 
 
 @flow(name="evolve", flow_run_name="evolve {night.data}", persist_result=False)
-def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
+def evolve(night: NightForm = ONE_NIGHT, run: RunName | None = None) -> str:
     """Evolve strategies on a data set and fill the pool.
 
     Args:
         night: Names and sizes.
         run: For the command line only: a run that this very process has open already.
     """
-    with _joined(night, run) as opened:
+    home = home_folder()
+    claim(home, flow_run.id, flow_run.tags)
+    # Generations are flow runs, too.
+    with tags(store_tag(home)), _joined(night, run) as opened:
         progress = artifacts.open_progress(opened.run_id)
         generations: dict[str, str] = {}
         while opened.search.end is None and opened.stop_reason() is None:
@@ -108,7 +112,7 @@ def evolve(night: NightForm = ONE_NIGHT, run: str | None = None) -> str:
     if run is None:
         # A run from the command line gets its page there, when its end is stored; here nobody else would write it.
         with contextlib.suppress(Problem):
-            morning.write_report(opened.ledger, opened.pool, home_folder(), opened.run_id)
+            morning.write_report(opened.ledger, opened.pool, home, opened.run_id)
     return opened.run_id
 
 

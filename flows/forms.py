@@ -10,8 +10,14 @@ from typing import Annotated
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+RUN_ID = "r-[0-9-]{1,40}"
+"""Form of a run's id, as a pattern; no path."""
 SetName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}$")]
 """Name of a data set; no path."""
+PROFILES = r"^[\w.@+-]+( *, *[\w.@+-]+)*$"
+"""Names of profiles, by comma; no path and no address."""
+RunName = Annotated[str, Field(pattern=f"^{RUN_ID}$")]
+"""Id of a run."""
 
 
 class NightForm(BaseModel):
@@ -31,7 +37,7 @@ class NightForm(BaseModel):
     seed: int | None = Field(
         default=None, title="Seed", description="Equal seeds give equal candidates, scores and pool; empty draws one."
     )
-    profile: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+    profile: Annotated[str, Field(max_length=200, pattern=PROFILES)] | None = Field(
         default=None,
         title="Model profile",
         description="Name in the worker's trigate.toml, several by comma; empty keeps to the offline operators.",
@@ -46,7 +52,7 @@ class NightForm(BaseModel):
         title="Done by",
         description="A moment with its time zone, by which admission is over, too; the earlier one where there is a deadline in minutes.",
     )
-    resume: Annotated[str, Field(pattern=r"^r-[0-9-]{1,40}$")] | None = Field(
+    resume: RunName | None = Field(
         default=None,
         title="Run to go on with",
         description="Its own data, sizes, seed and profile are used; empty starts a new run.",

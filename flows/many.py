@@ -15,6 +15,7 @@ from flows.trading import run_parts
 from gates import open_proof_cage
 from runtime.cage import CageMode, CageUnavailable
 from runtime.paper.runner import RunEnding, run_paper
+from runtime.paper.runs import RunRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from runtime.paper.driver import Step
     from runtime.paper.journal import Books
     from runtime.paper.runner import Watch
+    from runtime.paper.runs import RunRecord
 
 
 class TalkingWatch:
@@ -54,7 +56,7 @@ def run_here(
 ) -> RunEnding:
     """Run one stored run until it ends."""
     chosen = watch or (None if quiet else TalkingWatch())
-    with _proof_cage(room) as cage, run_parts(room, room.book.get(run), cage, watch=chosen, speed=speed) as parts:
+    with _proof_cage(room) as cage, run_parts(room, _found(room, run), cage, watch=chosen, speed=speed) as parts:
         return run_paper(parts)
 
 
@@ -72,10 +74,17 @@ def run_many(room: TradingRoom, runs: Sequence[str]) -> dict[str, RunEnding]:
 
 def _one_of_many(room: TradingRoom, run: str, cage: Cage, leaving: Event) -> RunEnding:
     try:
-        with run_parts(room, room.book.get(run), cage, watch=TalkingWatch()) as parts:
+        with run_parts(room, _found(room, run), cage, watch=TalkingWatch()) as parts:
             return run_paper(replace(parts, leave=leaving.is_set))
     except (UsageProblem, EnvironmentProblem) as problem:
         return RunEnding(status=None, reason=str(problem))
+
+
+def _found(room: TradingRoom, run: str) -> RunRecord:
+    try:
+        return room.book.get(run)
+    except RunRefused as error:
+        raise UsageProblem(str(error)) from error
 
 
 @contextmanager

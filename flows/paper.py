@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.objects import State  # noqa: TC002 - without it Prefect cannot read the flow's annotations, and makes no form
 from prefect.events import emit_event
 from prefect.states import Completed, Failed
 from pydantic import Field
@@ -25,8 +26,6 @@ from runtime.paper.values import RunStatus
 from runtime.paper.watching import summary_of
 
 if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
-
     from flows.trading import TradingRoom
     from runtime.paper.driver import Step
     from runtime.paper.journal import Books

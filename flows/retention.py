@@ -13,6 +13,7 @@ from evolution.candidate_files import CandidateFiles
 from evolution.pruning import prunable, prune
 from flows.api import find_api
 from flows.runlock import is_held
+from flows.tidings import is_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def plan(home: Path, engine: Engine, pool: Pool, before: datetime) -> Plan:
         runs=runs,
         files=files,
         file_bytes=sum(file.stat().st_size for file in files),
-        flow_runs=None if api is None else _count(api, before),
+        flow_runs=None if api is None else _count(home, api, before),
     )
 
 
@@ -81,7 +82,7 @@ def carry_out(home: Path, engine: Engine, planned: Plan, *, before: datetime, at
     return Pruned(
         runs=runs,
         files=len(planned.files),
-        flow_runs=None if api is None else _delete(api, before),
+        flow_runs=None if api is None else _delete(home, api, before),
         store_before=size,
         store_after=None if store is None else store.stat().st_size,
         note=note,
@@ -133,25 +134,39 @@ def _filter(before: datetime) -> dict[str, Any]:
     }
 
 
-def _count(api: Api, before: datetime) -> int | None:
-    answer = api.call("flow_runs/count", _filter(before))
-    return answer.body if answer is not None and answer.is_good and isinstance(answer.body, int) else None
-
-
-def _delete(api: Api, before: datetime) -> int:
-    """Flow runs with their tasks and artifacts; a server that stops answering leaves the rest for the next time."""
-    gone = 0
+def _ours(home: Path, api: Api, before: datetime) -> list[str] | None:
+    """Ids of flow runs that ended before a moment, without those of other stores on the same server; None when it does not answer."""
+    found: list[str] = []
+    offset = 0
     while True:
-        answer = api.call("flow_runs/filter", _filter(before) | {"limit": _PAGE})
-        if answer is None or not answer.is_good or not answer.body:
-            return gone
-        ids = [run["id"] for run in answer.body]
+        page = {"limit": _PAGE, "offset": offset, "sort": "ID_DESC"}
+        answer = api.call("flow_runs/filter", _filter(before) | page)
+        if answer is None or not answer.is_good:
+            return None
+        if not answer.body:
+            return found
+        found += [run["id"] for run in answer.body if not is_foreign(home, run["tags"])]
+        offset += len(answer.body)
+
+
+def _count(home: Path, api: Api, before: datetime) -> int | None:
+    ours = _ours(home, api, before)
+    return None if ours is None else len(ours)
+
+
+def _delete(home: Path, api: Api, before: datetime) -> int:
+    """Flow runs with their tasks and artifacts; a server that stops answering leaves the rest for the next time."""
+    ours = _ours(home, api, before) or []
+    gone = 0
+    for begin in range(0, len(ours), _PAGE):
+        ids = ours[begin : begin + _PAGE]
         _delete_artifacts(api, ids)
         done = [api.call(f"flow_runs/{run}", method="DELETE") for run in ids]
         deleted = sum(each is not None and each.is_good for each in done)
         gone += deleted
         if not deleted:
-            return gone
+            break
+    return gone
 
 
 def _delete_artifacts(api: Api, runs: list[str]) -> None:

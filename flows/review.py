@@ -20,6 +20,7 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 from pydantic import Field, ValidationError
 
+from evolution.escaping import escape_cell
 from evolution.pool import (
     Choice,
     CodeRefused,
@@ -36,7 +37,7 @@ from flows.forms import ReviewRequest  # noqa: TC001 - Prefect reads the annotat
 from flows.problems import Problem
 from flows.reviewcard import card_markdown
 from flows.settings import home_folder, load_settings
-from flows.tidings import REVIEW, claim_review, has_artifact, tell_decision
+from flows.tidings import REVIEW, claim, has_artifact, tell_decision
 
 if TYPE_CHECKING:
     from evolution.pool import PoolEntry, Redeemed
@@ -103,11 +104,12 @@ def _asked(desk: Desk, entry: PoolEntry, attempt: int, trouble: str) -> ReviewFo
     """What somebody typed. The flow ends here, and is started again from its beginning by the answer."""
     key = f"review-{entry.id}"
     if not has_artifact(desk.home, flow_run.id, key):
-        claim_review(desk.home, flow_run.id, flow_run.tags)
+        claim(desk.home, flow_run.id, flow_run.tags)
         card = card_markdown(entry, looks_left=desk.pool.looks_left(entry), obstacle=_obstacle(desk, entry))
         create_markdown_artifact(markdown=card, key=key, description=f"What is known of {entry.id}.")
     words = [
-        *([f"**Not accepted: {trouble}.**"] if trouble else []),
+        # The reason can name a person, and names are free text; the UI reads this as Markdown.
+        *([f"**Not accepted: {escape_cell(trouble)}.**"] if trouble else []),
         f"{entry.id}: the evidence stands among the artifacts of this run, and in `trigate pool show {entry.id}`.",
         f"A code comes from a terminal: `trigate people code {entry.id} --decision promote --by NAME` (or `decline`).",
         "What you type here is stored in the clear; who decides follows from the code, never from the text.",

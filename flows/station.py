@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
+import hashlib
 import os
 import signal
 import subprocess
@@ -47,7 +47,7 @@ CHECKOUT = Path(__file__).parents[1]
 POOL = "trigate"
 # Prefect's own template lets whoever may start a run also choose its command, environment and folder. This one has no such places, so
 # what is sent for them is dropped.
-_POOL_TEMPLATE = {"job_configuration": {"stream_output": False}, "variables": {"type": "object", "properties": {}}}
+POOL_TEMPLATE = CHECKOUT / "work-pool.json"
 # Long enough that a server that cannot start does not fill the disk with its log, short enough that a night survives.
 _PAUSE_BEFORE_RESTART_S = 5.0
 _ATTEMPTS = 5
@@ -122,10 +122,8 @@ class _Watch:
     def _start(self) -> None:
         self._serve()
         self._tell(phase=Phase.DEPLOYMENTS)
-        template = self._folder / "pool.json"
-        template.write_text(json.dumps(_POOL_TEMPLATE), encoding="utf-8")
         self._prefect(
-            "work-pool", "create", "--type", "process", "--base-job-template", str(template), "--overwrite", POOL
+            "work-pool", "create", "--type", "process", "--base-job-template", str(POOL_TEMPLATE), "--overwrite", POOL
         )
         self._prefect("--no-prompt", "deploy", "--all")
         if not self._is_ending:
@@ -135,7 +133,7 @@ class _Watch:
         self._tell(phase=Phase.WORKER)
         self._work()
         api = Api(url=self._station.api_url, auth=auth_string(self._home))
-        self._caretaker = Caretaker(self._home, api, pool=POOL, worker=_worker_name())
+        self._caretaker = Caretaker(self._home, api, pool=POOL, worker=_worker_name(self._home))
         self._caretaker.start()
         self._tell(phase=Phase.READY)
 
@@ -233,7 +231,7 @@ class _Watch:
         # What opens a person's key, or the server's database, is no business of a process that runs flows.
         for name in (PASSPHRASE, prefect_database.VARIABLE):
             environment.pop(name, None)
-        words = ("worker", "start", "--pool", POOL, "--name", _worker_name())
+        words = ("worker", "start", "--pool", POOL, "--name", _worker_name(self._home))
         with (self._folder / "worker.log").open("ab") as log:
             self._worker = subprocess.Popen(  # noqa: S603 - our own interpreter, fixed arguments
                 # Killed outright when the station is: a worker that ends in order ends its flows, and nobody has asked for that.
@@ -262,8 +260,9 @@ class _Watch:
         write_state(self._home, self._station)
 
 
-def _worker_name() -> str:
-    return f"{POOL}-{os.uname().nodename}"
+def _worker_name(home: Path) -> str:
+    # With the home: another one on this machine may use the same server, and has a worker of its own.
+    return f"{POOL}-{os.uname().nodename}-{hashlib.sha256(str(home.resolve()).encode()).hexdigest()[:8]}"
 
 
 def _end_group(process: subprocess.Popen[bytes] | None) -> None:

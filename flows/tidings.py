@@ -26,15 +26,24 @@ REVIEW = "review"
 """Name of the flow that waits for people."""
 
 
+_STORE = "trigate:store-"
+
+
 def store_tag(home: Path) -> str:
-    """Tag of the reviews of this home's store: a server may serve several stores, and each of them has a p-0001."""
+    """Tag of the flow runs of this home's store: a server may serve several stores, and each of them has a p-0001."""
     url = database_url()
     place = f"sqlite {home.resolve()}" if url is None else make_url(url).render_as_string(hide_password=True)
-    return f"trigate:store-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    return f"{_STORE}{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
 
-def claim_review(home: Path, run: str | None, tags: Iterable[str]) -> None:
-    """Tag a review's flow run with its store, so that a decision elsewhere finds it.
+def is_foreign(home: Path, tags: Iterable[str]) -> bool:
+    """Whether a flow run with these tags works for other stores only."""
+    stores = {tag for tag in tags if tag.startswith(_STORE)}
+    return bool(stores) and store_tag(home) not in stores
+
+
+def claim(home: Path, run: str | None, tags: Iterable[str]) -> None:
+    """Tag a flow run with its store, so that whoever looks after another store on the same server leaves it alone.
 
     Args:
         home: The home folder.

@@ -83,5 +83,9 @@ def resume_parts(story: Mapping[str, Any], resume: Resume) -> dict[str, Any]:
 
 
 def flow_runs_of(story: Mapping[str, Any]) -> frozenset[str]:
-    """All flow runs that ever worked on a run, or are to."""
-    return frozenset([*(story.get("flow_runs") or ()), *(each["flow_run"] for each in story.get("resumes") or ())])
+    """All flow runs that ever worked on a run, or are to; what is none, in a story that nobody here wrote, is passed over."""
+    flow_runs, resumes = story.get("flow_runs"), story.get("resumes")
+    named = [*flow_runs] if isinstance(flow_runs, list) else []
+    if isinstance(resumes, list):
+        named += [each.get("flow_run") for each in resumes if isinstance(each, dict)]
+    return frozenset(each for each in named if isinstance(each, str))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,10 @@ GENESIS = "0" * 64
 """What the first decision has in place of a previous hash."""
 # Long enough for any name and any reason worth reading.
 _MAX_NAME, _MAX_REASON = 100, 2_000
+# Printable for Python, and yet nothing is seen: joiner of graphemes, fillers, vowels without a shape, blank of Braille.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+# Alphabets that share the shapes of half their letters.
+_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 _PASSED = frozenset({DecisionKind.PROMOTED.value, DecisionKind.RESCORED.value})
 _WITH_SIGNATURE = frozenset({Attestation.SIGNED.value, Attestation.CODE.value})
 
@@ -60,9 +65,20 @@ def checked_person(by: str) -> str:
     """A name that can answer for a decision.
 
     Raises:
-        DecisionError: It is empty, too long, or holds characters that do not show.
+        DecisionError: It is empty, too long, holds characters that do not show, or letters that look like others.
     """
-    return _checked(by, "the name of the person who decides (--by)", _MAX_NAME)
+    what = "the name of the person who decides (--by)"
+    name = _checked(by, what, _MAX_NAME)
+    if any(unicodedata.name(each, "").startswith("VARIATION SELECTOR") or each in _BLANK for each in name):
+        raise DecisionError(f"{what} holds a character that does not show; use plain text on one line")
+    for word in name.split():
+        scripts = {unicodedata.name(each, "").split(" ")[0] for each in word if each.isalpha()}
+        if len(scripts & _ALIKE) > 1:
+            raise DecisionError(
+                f"{what} has {' and '.join(sorted(scripts & _ALIKE)).title()} letters in one word, which look like another person's; "
+                f"write it in one alphabet"
+            )
+    return name
 
 
 def checked_reason(reason: str) -> str:

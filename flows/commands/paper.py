@@ -153,8 +153,8 @@ def resume(
     from runtime.paper.runs import FORBIDDEN, RunRefused
 
     room = room_of(config, cage)
-    wanted = runs or [each.id for each in room.book.list() if each.status.value == "running"]
     try:
+        wanted = runs or [each.id for each in room.book.list() if each.status.value == "running"]
         for run in wanted:
             if room.book.get(run).status.is_over or room.book.get(run).stop_by is not None:
                 if by is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -70,12 +71,17 @@ def approve(
 ) -> int:
     """Answer a plan. Whoever made it never approves it."""
     from flows.hooks import run_hooks
-    from runtime.paper.plans import PlanProblem, answer_text
+    from runtime.paper.plans import PlanProblem, answer_text, plan_difference
+    from runtime.paper.values import PlanStatus
 
     room = room_of(config)
     hooks = room.settings.paper.hooks
     try:
         waiting = room.plans.get(plan_id)
+        if waiting.status is PlanStatus.PENDING:
+            difference = plan_difference(waiting, None, room.attestor.plan(plan_id))
+            if difference is not None:
+                return say_refusal(403, f"{difference}; nothing was answered", json=json)
         against = (
             None
             if reject
@@ -110,7 +116,12 @@ def _request(action: str, quantity: float | None, limit: float | None, stop: flo
     chosen = Action(action)
     if chosen is Action.TARGET and quantity is None:
         raise UsageProblem("a target needs --quantity: the weight, like 0.5")
+    for name, value in (("--quantity", quantity), ("--limit", limit), ("--stop", stop)):
+        if value is not None and not math.isfinite(value):
+            raise UsageProblem(f"{name} {value}: write a number that ends")
     amount: float | int | None = quantity
     if chosen is Action.CANCEL and quantity is not None:
+        if not quantity.is_integer():
+            raise UsageProblem(f"--quantity {quantity:g}: a cancel names an order by its number, like 3")
         amount = int(quantity)
     return Request(0, chosen, None, amount, limit, stop)

@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 def list_runs(json: Json = False) -> int:
     """Paper runs, newest first; deployments; plans that wait."""
     from flows.clock import now
+    from runtime.paper.plans import PlanProblem
+    from runtime.paper.runs import CONFLICT, RunRefused
     from runtime.paper.watching import held_runs
 
     room = room_of(None)
-    runs, deployments, plans = room.book.list(), room.book.deployments(), room.plans.waiting()
+    try:
+        runs, deployments, plans = room.book.list(), room.book.deployments(), room.plans.waiting()
+    except (RunRefused, PlanProblem) as error:  # a row that was edited
+        return say_refusal(getattr(error, "code", CONFLICT), str(error), json=json)
     if json:
         print_json(
             {

@@ -4,8 +4,10 @@ Who can write to the database can take a guard out of a run's row, un-revoke a d
 runners. None of that is signed; the log's lines are. So the lines are followed and what they tell is held against the rows, and the first
 difference is named. Lines that were followed once are not followed again by the same process.
 
-What it does not say anything about: bars, fills and books, which a replay holds to the run's chain of hashes (and that chain to the log,
-here); approvals, which carry a person's signature.
+What it leaves to others: bars, fills and books are held to the run's chain of hashes by a replay, and that chain to the log here. Bars on
+which nothing happened have no line of their own, so those at the very end of a run that was killed can be replaced by others on which
+nothing happens either; a run that ended in order has its last bar in the log. What was only ever for people to look at (decisions, ledger,
+the reason of an end) is told by the log itself, and nothing is decided by its rows.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from runtime.paper.audit import EMPTY, Head, read_head, steady, verify
-from runtime.paper.canon import encode
+from runtime.paper.canon import encode, sha256
 from runtime.paper.deployment import account_of
-from runtime.paper.tables import AuditRow, BarRow, DeploymentRow, LockRow, RunRow
+from runtime.paper.tables import AuditRow, BarRow, DeploymentRow, FillRow, LockRow, RunRow
 from runtime.paper.values import RunStatus
 from runtime.store import reading
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from runtime.paper.audit import Auditor
 
 _LOCK_FIELDS = ("account", "market", "symbol", "side", "until", "rule", "reason")
+_NOTHING_ASKED = "[]"
 
 
 @dataclass(slots=True)
@@ -43,8 +46,12 @@ class _RunFacts:
     start: Mapping[str, Any]
     status: str = RunStatus.RUNNING.value
     stop_by: str | None = None
+    warm: int = 0
+    """Bars before the first one that was traded; 0 while none are stored."""
     chains: dict[int, str] = field(default_factory=dict)
     """Hash of the run's bars up to the one of that number."""
+    sealed: int | None = None
+    """How many bars there were when the run ended in order; None while it may take more."""
 
 
 @dataclass(slots=True)
@@ -53,7 +60,7 @@ class _Facts:
     revoked: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     runs: dict[str, _RunFacts] = field(default_factory=dict)
     locks: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
-    plans: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    plans: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class Attestor:
@@ -102,7 +109,10 @@ class Attestor:
             )
 
     def plan(self, plan_id: str) -> Mapping[str, Any] | None:
-        """What the log says of a plan that was made by hand or by a model; None when it knows none, or is not whole."""
+        """What the log says of a plan that was made by hand or by a model; None when it knows none, or is not whole.
+
+        Besides the plan itself: its ``answer``, None while nobody gave one, and whether it ``is_done``, executed or refused by a guard.
+        """
         with self._turn, self._reading() as session:
             return None if self._behind(session) else self._facts.plans.get(plan_id)
 
@@ -138,7 +148,9 @@ def _fold(facts: _Facts, line: Mapping[str, Any]) -> None:
     elif what == "start":
         facts.runs[run] = _RunFacts(body)
     elif what == "plan":
-        facts.plans[body["plan"]] = body
+        facts.plans[body["plan"]] = {**body, "answer": None, "is_done": False}
+    elif what == "answer" and body["plan"] in facts.plans:
+        facts.plans[body["plan"]]["answer"] = body
     elif mine is not None:
         _fold_run(facts, mine, what, body)
 
@@ -152,10 +164,17 @@ def _fold_run(facts: _Facts, mine: _RunFacts, what: str, body: Mapping[str, Any]
             mine.status = RunStatus.STOPPED.value if body["over"] else mine.status
         case "end":
             mine.status = body["status"]
+            if body.get("bars"):
+                mine.sealed, mine.chains[body["bars"] - 1] = body["bars"], body["chain"]
+        case "resume":
+            mine.sealed = None
         case "warm-up":
-            mine.chains = {body["bars"] - 1: body["chain"]}
+            mine.warm, mine.chains = body["bars"], {body["bars"] - 1: body["chain"]}
         case "bar":
             mine.chains[body["bar"]] = body["chain"]
+            for decision in body["decisions"]:
+                if decision["plan"] in facts.plans:
+                    facts.plans[decision["plan"]]["is_done"] = True
             for lock in body["locks"]:
                 facts.locks.setdefault(lock["account"], []).append(lock)
         case _:
@@ -171,6 +190,10 @@ def _deployment_difference(session: Session, facts: _Facts, deployment: str) -> 
     told, revoked = facts.deployments.get(deployment), facts.revoked.get(deployment)
     if row is None or told is None:
         return f"deployment {deployment} is not both in the store and in the audit log"
+    # Its id is a part of the hash only; the whole of it has been in the log since there was a need.
+    for name, stored in (("text", sha256(row.document)), ("key", row.public_key)):
+        if told.get(name, stored) != stored:
+            return f"deployment {deployment}: its {name} is another one in the store than in the audit log"
     if revoked is not None and row.revoked is None:
         return (
             f"deployment {deployment} is not revoked in the store, and the audit log says that {revoked['by']} revoked it: "
@@ -185,10 +208,13 @@ def _run_difference(session: Session, facts: _RunFacts, run: str) -> str | None:
         "deployment": row.deployment,
         "symbol": row.symbol,
         "account": row.account,
+        "started_by": row.started_by,
         "feed": row.feed,
         "unguarded_by": row.unguarded_by,
+        "warm": row.warm,
     }
-    told = {name: start.get(name) for name in stored} | {"account": _account(start)}
+    told = {name: start.get(name) for name in stored}
+    told |= {"account": _account(start), "started_by": start["by"], "warm": facts.warm}
     for name, value in stored.items():
         if value != told[name]:
             return f"paper run {run}: its {name} is {value!r} in the store and {told[name]!r} in the audit log"
@@ -222,23 +248,36 @@ def _status_difference(session: Session, facts: _RunFacts, run: str) -> str | No
 
 
 def _chain_difference(session: Session, facts: _RunFacts, run: str) -> str | None:
-    query = select(col(BarRow.bar), col(BarRow.chain)).where(col(BarRow.run) == run)
-    stored = {int(number): str(chain) for number, chain in session.execute(query)}
+    query = select(col(BarRow.bar), col(BarRow.chain), col(BarRow.asked)).where(col(BarRow.run) == run)
+    stored = {int(number): (str(chain), asked != _NOTHING_ASKED) for number, chain, asked in session.execute(query)}
     for number, chain in facts.chains.items():
-        if stored.get(number) != chain:
+        if number not in stored or stored[number][0] != chain:
             fault = "is not in the store" if number not in stored else "is another one in the store"
             return f"paper run {run}: bar {number} of the audit log {fault}"
-    return None
+    return _unlogged(session, facts, run, stored)
+
+
+def _unlogged(session: Session, facts: _RunFacts, run: str, stored: Mapping[int, tuple[str, bool]]) -> str | None:
+    """A bar that the log would know, if a runner had written it."""
+    asked = {number for number, (_, is_asked) in stored.items() if is_asked}
+    filled = set(session.scalars(select(col(FillRow.bar)).where(col(FillRow.run) == run)))
+    late = set() if facts.sealed is None else {number for number in stored if number >= facts.sealed}
+    early = set(stored) if facts.warm == 0 else set()
+    unknown = ((asked | filled) - facts.chains.keys()) | late | early
+    return f"paper run {run}: bar {min(unknown)} is in the store and not in the audit log" if unknown else None
 
 
 def _lock_difference(session: Session, facts: _Facts, account: str) -> str | None:
     rows = session.scalars(select(LockRow).where(col(LockRow.account) == account))
     stored = {encode({name: getattr(row, name) for name in _LOCK_FIELDS}) for row in rows}
-    for lock in facts.locks.get(account, ()):
-        if encode(dict(lock)) not in stored:
-            where = lock["symbol"] or lock["market"] or "everything"
-            return (
-                f"account {account!r}: the lock of {where} until {lock['until'][:16]}Z by {lock['rule']} is in the audit log and "
-                f"not in the store"
-            )
+    told = {encode(dict(lock)) for lock in facts.locks.get(account, ())}
+    sides = (
+        (told - stored, "in the audit log and not in the store"),
+        (stored - told, "in the store and not in the audit log"),
+    )
+    for locks, where in sides:
+        if locks:
+            lock = json.loads(min(locks))
+            what = lock["symbol"] or lock["market"] or "everything"
+            return f"account {account!r}: the lock of {what} until {lock['until'][:16]}Z by {lock['rule']} is {where}"
     return None

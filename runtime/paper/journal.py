@@ -147,7 +147,8 @@ class Journal:
             run = session.get_one(RunRow, self._run)
             run.status, run.reason, run.finished = status, reason, stamp(self._now())
             session.add(run)
-            self._auditor.append(session, self._run, "end", {"status": status, "reason": reason, **body})
+            where = {"bars": run.bars, "chain": run.chain}
+            self._auditor.append(session, self._run, "end", {"status": status, "reason": reason, **where, **body})
 
     # Inside the transaction -------------------------------------------------------------------------------------
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-if TYPE_CHECKING:
-    from runtime.desk import Action
-    from runtime.paper.values import MakerKind
+from runtime.desk import Action
+from runtime.paper.values import MakerKind
+
+_PLANS = tuple(f"{kind.value}:{action.value}" for kind in (MakerKind.PERSON, MakerKind.MODEL) for action in Action)
+
+
+def _matching(pattern: str) -> str:
+    """A pattern that matches nothing was mistyped, and what it was to deny would go its way."""
+    if not any(fnmatch.fnmatchcase(plan, pattern) for plan in _PLANS):
+        raise ValueError(
+            f"{pattern!r} matches no plan: write {MakerKind.PERSON.value} or {MakerKind.MODEL.value}, a colon, and "
+            f"{', '.join(action.value for action in Action)} or *, all in small letters"
+        )
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_matching)]
 
 
 class Permissions(BaseModel):
@@ -17,11 +31,11 @@ class Permissions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    deny: tuple[str, ...] = ()
+    deny: tuple[Pattern, ...] = ()
     """Refused; wins over the others."""
-    ask: tuple[str, ...] = ()
+    ask: tuple[Pattern, ...] = ()
     """Waits for a second person; wins over ``allow``."""
-    allow: tuple[str, ...] = ()
+    allow: tuple[Pattern, ...] = ()
     """Approved at once, as ``system:policy``."""
     life_minutes: Annotated[float, Field(gt=0, le=10_080)] = 60.0
     """How long a plan waits for its approval and execution."""

@@ -96,9 +96,14 @@ class Proof:
 
     def holds(self, row: PlanRow) -> bool:
         """Whether an enrolled person other than the maker has signed for the plan, or the policy allows it."""
-        plan = _plan(row)
-        request = read_request(plan.request)
-        if not isinstance(request.action, Action) or not self._is_logged(plan):
+        try:
+            plan = _plan(row)
+            request = read_request(plan.request)
+        except ValueError:  # a row that nobody here wrote
+            return False
+        if not isinstance(request.action, Action):
+            return False
+        if self.logged is not None and plan_difference(plan, row.signature, self.logged(plan.id)) is not None:
             return False
         verdict = self.permissions.verdict(plan.maker_kind, request.action)
         if plan.checker == BY_POLICY or verdict == "deny":
@@ -110,17 +115,6 @@ class Proof:
             and checker != maker
             and key != self.keys.get(maker)
             and is_signed(key, answer_text(plan, approve=True), row.signature or "")
-        )
-
-    def _is_logged(self, plan: Plan) -> bool:
-        if self.logged is None:
-            return True
-        told = self.logged(plan.id)
-        mine = {"request": plan.request, "maker": plan.maker, "reason": plan.reason}
-        return (
-            told is not None
-            and all(told[name] == value for name, value in mine.items())
-            and told.get("kind") in {None, plan.maker_kind.value}
         )
 
 
@@ -173,6 +167,7 @@ class PlanBook:
                     "maker": plan.maker,
                     "kind": plan.maker_kind.value,
                     "reason": plan.reason,
+                    "expires": row.expires,
                     "verdict": verdict,
                 },
             )
@@ -264,6 +259,38 @@ class PlanBook:
             return [_plan(row) for row in session.scalars(query.order_by(col(PlanRow.created), col(PlanRow.id)))]
 
 
+def plan_difference(plan: Plan, signature: str | None, told: Mapping[str, Any] | None) -> str | None:
+    """Why a plan, as it is stored, cannot be answered or carried out by what the signed log says of it; None when it can.
+
+    Args:
+        plan: As it is stored.
+        signature: On its answer, as it is stored; None while it has none.
+        told: What the log says (``runtime.paper.attest.Attestor.plan``).
+    """
+    if told is None:
+        return f"plan {plan.id} is in the store, and the audit log does not know it, or is not whole"
+    if told["is_done"]:
+        return f"plan {plan.id} was carried out, or refused by a guard, before"
+    stored = {
+        "request": plan.request,
+        "maker": plan.maker,
+        "reason": plan.reason,
+        "kind": plan.maker_kind.value,
+        "expires": stamp(plan.expires),
+    }
+    for name, value in stored.items():
+        if told.get(name, value) != value:  # older lines know no kind and no time
+            return f"plan {plan.id}: its {name} is {value!r} in the store and {told[name]!r} in the audit log"
+    answer = told["answer"]
+    logged = None if answer is None else (answer["by"], answer["status"], answer["signature"])
+    is_answered = plan.checker not in {None, BY_POLICY}
+    if logged != ((plan.checker, plan.status.value, signature) if is_answered else None):
+        return (
+            f"plan {plan.id} is {plan.status.value} in the store, and the audit log knows another answer to it, or none"
+        )
+    return None
+
+
 def _running(session: Session, run: str) -> None:
     row = session.get(RunRow, run)
     if row is None:
@@ -273,6 +300,15 @@ def _running(session: Session, run: str) -> None:
 
 
 def _plan(row: PlanRow) -> Plan:
+    try:
+        return _read_plan(row)
+    except ValueError as error:
+        raise PlanProblem(
+            f"plan {row.id}: is not as it was written ({error}); trigate paper audit tells what it was"
+        ) from error
+
+
+def _read_plan(row: PlanRow) -> Plan:
     return Plan(
         id=row.id,
         run=row.run,

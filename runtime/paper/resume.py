@@ -69,7 +69,7 @@ def read_run(session: Session, run: str) -> StoredRun:
     """A run as it is stored.
 
     Raises:
-        Drift: the bars' chain of hashes does not lead to the run's: they were changed.
+        Drift: the bars' chain of hashes does not lead to the run's: they were changed; or a row holds what no run writes.
     """
     row = session.get_one(RunRow, run)
     rows = session.scalars(select(BarRow).where(col(BarRow.run) == run).order_by(col(BarRow.bar))).all()
@@ -81,12 +81,18 @@ def read_run(session: Session, run: str) -> StoredRun:
             raise Drift(f"bar {number} of run {run} is not as it was stored")
     if chain != row.chain or len(rows) != row.bars:
         raise Drift(f"run {run} took {row.bars} bars, and the {len(rows)} that are stored do not lead to its end")
-    stored = [StoredBar(_bar(each), json.loads(each.asked), each.state_sha256) for each in rows]
-    fills = session.scalars(select(FillRow).where(col(FillRow.run) == run).order_by(col(FillRow.number)))
+    if not 0 <= row.warm <= len(rows):
+        raise Drift(f"run {run} took {len(rows)} bars, and {row.warm} of them cannot be from before it")
+    fills = session.scalars(select(FillRow).where(col(FillRow.run) == run).order_by(col(FillRow.number))).all()
+    try:
+        stored = [StoredBar(_bar(each), json.loads(each.asked), each.state_sha256) for each in rows]
+        filled = tuple(map(_fill, fills))
+    except (ValueError, TypeError, OverflowError, OSError) as error:  # a moment can be out of any calendar
+        raise Drift(f"run {run}: a bar or fill is not as it was stored ({error})") from error
     return StoredRun(
         warm=tuple(each.bar for each in stored[: row.warm]),
         bars=tuple(stored[row.warm :]),
-        fills=tuple(_fill(each) for each in fills),
+        fills=filled,
         state=row.state,
     )
 

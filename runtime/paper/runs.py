@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlmodel import col
 
 from runtime.paper.audit import read_head, read_lines, steady, verify
-from runtime.paper.canon import moment, stamp
+from runtime.paper.canon import moment, sha256, stamp
 from runtime.paper.deployment import SignedDeployment, account_of, read_deployment
 from runtime.paper.limits import RiskLimits
 from runtime.paper.tables import DeploymentRow, LeaseRow, RunRow
@@ -108,7 +108,13 @@ class RunBook:
                     signature=signed.signature,
                 )
             )
-            body = {"deployment": deployment.id, "entry": deployment.entry, "by": deployment.owner}
+            body = {
+                "deployment": deployment.id,
+                "entry": deployment.entry,
+                "by": deployment.owner,
+                "text": sha256(deployment.text()),
+                "key": signed.public_key,
+            }
             self.auditor.append(session, "", "deploy", body)
 
     def deployments(self) -> tuple[SignedDeployment, ...]:
@@ -211,6 +217,7 @@ class RunBook:
         """
         with writing(self.engine, durable=True) as session:
             row = _find(session, run)
+            _record(row)
             if account_of(by) != row.account:
                 raise RunRefused(
                     FORBIDDEN, f"paper run {run} belongs to account {row.account!r}, and only its owner lets it go on"
@@ -242,7 +249,7 @@ class RunBook:
         at = self.auditor.now()
         with writing(self.engine, durable=True) as session:
             row = _find(session, run)
-            if RunStatus(row.status).is_over:
+            if _record(row).status.is_over:
                 raise RunRefused(CONFLICT, f"paper run {run} is {row.status} already")
             row.stop_by = by
             lease = session.get(LeaseRow, run)
@@ -318,6 +325,17 @@ def _guards(run: str, text: str) -> RiskLimits:
 
 
 def _record(row: RunRow) -> RunRecord:
+    try:
+        return _read_record(row)
+    except RunRefused:
+        raise
+    except ValueError as error:
+        raise RunRefused(
+            CONFLICT, f"paper run {row.id}: is not as it was written ({error}); trigate paper audit tells what it was"
+        ) from error
+
+
+def _read_record(row: RunRow) -> RunRecord:
     return RunRecord(
         id=row.id,
         deployment=row.deployment,

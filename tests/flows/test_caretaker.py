@@ -18,6 +18,7 @@ from flows.api import Answer
 from flows.caretaker import Caretaker
 from flows.runlock import held
 from flows.survival import Rules
+from flows.tidings import store_tag
 from flows.ties import AGAIN, Tie
 from runtime.store import open_engine
 
@@ -351,3 +352,71 @@ def test_what_was_ended_in_order_waits_for_a_person(tmp_path, api, ledger, caret
         caretaker.write_off()
     statuses = [ledger.run(each).status for each in (run, other, at_terminal)]
     assert statuses == [RunStatus.INTERRUPTED, RunStatus.RUNNING, RunStatus.RUNNING]
+
+
+def test_another_stores_night_on_the_same_server_is_left_alone(tmp_path, api, ledger, caretaker):
+    """Each of two stations would begin it again, under keys of their own, and mark it dead while the other one's process works."""
+    theirs, mine = store_tag(tmp_path / "other"), store_tag(tmp_path)
+    run = begun(tmp_path, ledger, flow=None)
+    api.add("began", "CRASHED", tags=["trigate", theirs])
+    api.add("works", "RUNNING", tags=["trigate", theirs])
+    api.add("at a terminal", "RUNNING", deployment_id=None, parameters={"run": run}, tags=[theirs])
+    api.add("unbegun", "CRASHED", tags=["trigate", mine])
+    caretaker.look()
+    caretaker.look()
+    assert [api.state(each) for each in ("works", "at a terminal")] == ["RUNNING", "RUNNING"]
+    (successor,) = api.successors
+    assert successor["idempotency_key"].endswith("/unbegun")
+
+
+@pytest.mark.parametrize("run", ["../../elsewhere", "r-1\0", "/tmp", "r-" + "9" * 5_000, ["r-1"], {"r": 1}])
+def test_a_flow_runs_parameters_name_no_path(tmp_path, api, ledger, caretaker, run):
+    """Whoever may start flow runs writes any text there; one that is no file name stopped the caretaker for everybody."""
+    api.add("forged", "RUNNING", deployment_id=None, parameters={"run": run})
+    begun(tmp_path, ledger)
+    api.add("first", "CRASHED")
+    outside = tmp_path.parent / "elsewhere"
+    outside.mkdir(exist_ok=True)
+    (outside / "lock").touch()
+    caretaker.look()
+    assert (api.state("forged"), len(api.successors)) == ("RUNNING", 1)
+
+
+@pytest.mark.parametrize(
+    "night",
+    ["text", ["list"], 7, {"until": "tomorrow"}, {"until": "2026-12-01T06:00:00"}, {"deadline_minutes": "x"}, {"deadline_minutes": 1e308},
+     {"data": "../../etc/passwd"}, {"endpoint": "http://elsewhere"}],
+)  # fmt: skip
+def test_forged_parameters_of_one_flow_run_cost_the_others_nothing(tmp_path, api, ledger, caretaker, night):
+    run = begun(tmp_path, ledger)
+    api.add("first", "CRASHED", parameters={"night": night})
+    api.add("forged", "CRASHED", parameters={"night": night})
+    api.add("unbegun", "CRASHED")
+    caretaker.look()
+    nights = [each["parameters"]["night"] for each in api.successors]
+    assert [each.get("resume") for each in nights] == [run, None]  # a run's own sizes are in the store
+    assert not any("endpoint" in each or "/" in each.get("data", "") for each in nights)
+
+
+@pytest.mark.parametrize(
+    "story", [{"flow": 7}, {"flow": {"id": "first", "until": "x"}}, {"flow": {"id": "first"}, "resumes": [1]}]
+)
+def test_a_story_that_nobody_here_wrote_costs_the_other_runs_nothing(tmp_path, api, ledger, caretaker, story):
+    good = begun(tmp_path, ledger, flow="second")
+    bad = begun(tmp_path, ledger)
+    ledger.tell(bad, **story)
+    api.add("first", "CRASHED")
+    api.add("second", "CRASHED")
+    caretaker.look()
+    assert good in [each["parameters"]["night"].get("resume") for each in api.successors]
+    assert bad in caretaker._refusal
+
+
+def test_a_generation_whose_flow_run_is_beyond_the_first_page_lives_on(tmp_path, api, ledger, caretaker):
+    api.parents = {"task": "beyond"}
+    api.add("child", deployment_id=None, parent_task_run_id="task")
+    for number in range(199):
+        api.add(f"other {number}", deployment_id=None, parameters={})
+    caretaker.look()
+    caretaker.look()
+    assert api.state("child") == "RUNNING"

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from evolution.candidate import Candidate, Provenance
 from evolution.ledger import TrialLedger
+from evolution.trial import Trial, TrialOutcome
+from flows.cluster import Cluster
 from flows.dask_section import DaskSection
 from flows.problems import UsageProblem
 from flows.settings import load_settings
+from runtime.source import StrategySource
 from runtime.store import open_engine
 
 HERE = Path(__file__).parent
@@ -179,3 +185,58 @@ def test_where_no_scheduler_answers_is_told_in_one_sentence(monkeypatch, is_list
         section = DaskSection(scheduler=f"tcp://127.0.0.1:{mute.getsockname()[1]}")
         with pytest.raises(EnvironmentProblem, match="nobody answers there"):
             cluster._connected(section)
+
+
+class Answering:
+    """As much of Dask's client as an attempt uses: every candidate gets the same answer."""
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def submit(self, *_arguments, **_options):
+        return self
+
+    def done(self):
+        return True
+
+    def result(self, timeout=None):
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+
+class Told:
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+@pytest.mark.parametrize("kind", ["text", "nothing", "another candidate's", "no pickle", "too large"])
+def test_what_a_worker_should_not_have_answered_is_tried_here(kind):
+    """A result goes into the store under the candidate that was asked for, so it has to be that one's."""
+    pytest.importorskip("distributed")
+    seed = Provenance(operator="seed/x", parents=(), seed=None)
+    asked, other = (
+        Candidate(
+            id=f"g000-c00{index}",
+            run_id="r-1",
+            generation=0,
+            index=index,
+            source=StrategySource.from_text(f"# {index}\n"),
+            provenance=seed,
+        )
+        for index in (1, 2)
+    )
+    wrong = Trial(candidate=other, outcome=TrialOutcome.REJECTED, reason="theirs")
+    right = Trial(candidate=asked, outcome=TrialOutcome.REJECTED, reason="ours")
+    answer = {
+        "text": "x", "nothing": None, "another candidate's": wrong, "no pickle": pickle.UnpicklingError(), "too large": MemoryError(),
+    }[kind]  # fmt: skip
+    told = Told()
+    cluster = Cluster(Answering(answer), "r-1", told, at_once_here=1)
+    assert cluster.attempt(asked, None, lambda: right, threading.Event()) is right
+    assert len(told.lines) == 1
+    assert told.lines[0].endswith("tried here instead")
+    assert Cluster(Answering(right), "r-1", told, at_once_here=1).attempt(asked, None, None, threading.Event()) is right

@@ -47,6 +47,8 @@ def test_the_nightly_deployment_is_accepted_with_its_schedule(tmp_path, prefect_
     assert deployment["parameters"]["night"]["deadline_minutes"] == 360
     assert deployment["enforce_parameter_schema"]
     for name, entrypoint, queue in (
+        ("evolve/evolve-nightly", "flows.evolve.evolve", "default"),
+        ("paper/paper", "flows.paper.paper", "default"),
         ("rescore/rescore", "flows.rescore.rescore", "default"),
         ("review/review", "flows.review.review", "vault"),
         ("refresh-data/refresh-data", "flows.refresh.refresh_data", "vault"),
@@ -62,12 +64,32 @@ def test_the_nightly_deployment_is_accepted_with_its_schedule(tmp_path, prefect_
 def _carries_names_only(prefect_url, deployment):
     """What is sent for endpoint, key, path, cage or database is refused before anything runs."""
     assert deployment["job_variables"] == {}
-    for form, good in (("request", {"entry": "p-0001"}), ("sets", {"data": []})):
-        if form not in deployment["parameter_openapi_schema"]["properties"]:
+    url = f"{prefect_url}/deployments/{deployment['id']}/create_flow_run"
+    asked = deployment["parameter_openapi_schema"]["properties"]
+    if "run" in asked:
+        for name in (
+            "../x",
+            "/etc/passwd",
+            "A B",
+            "postgresql://h/x",
+            "http://10.0.0.1/",
+            {"__prefect_kind": "json", "value": '"/x"'},
+        ):
+            assert _status(url, {"parameters": {"run": name}}) == 409, name
+    for form, good in (("request", {"entry": "p-0001"}), ("sets", {"data": []}), ("night", {"data": "us-large-caps"})):
+        if form not in asked:
             continue
-        url = f"{prefect_url}/deployments/{deployment['id']}/create_flow_run"
         for smuggled in SMUGGLED:
             assert _status(url, {"parameters": {form: good | smuggled}}) == 409, smuggled
+        if form == "night":
+            for wrong in (
+                {"data": "/etc/passwd"},
+                {"profile": "http://10.0.0.1/"},
+                {"profile": "../x"},
+                {"resume": "../r-1"},
+            ):
+                assert _status(url, {"parameters": {form: wrong}}) == 409, wrong
+            continue
         for name in ("../x", "/etc/passwd", "p-1", "A B", "postgresql://h/x", "http://10.0.0.1/"):
             wrong = {"entry": name} if form == "request" else {"data": [name]}
             expected = 201 if form == "sets" and name == "p-1" else 409

@@ -167,6 +167,41 @@ def test_plans_by_hand_need_a_second_person(desk):
     assert f"wanted [0 buy quantity=3.0] passed on, plan {plan.document['id']}" in told
 
 
+def test_a_plan_or_run_that_was_edited_is_refused_with_the_difference(desk):
+    run = start(desk, "--queue").document["id"]
+    desk.run("people", "add", "Bob", **KEY)
+    for wrong in (("--quantity", "nan"), ("--quantity", "3", "--limit", "inf")):
+        done = desk.run("paper", "plan", run, "buy", *wrong, "--by", "Ada", "--reason", "news", "--json", **KEY)
+        assert (done.code, "write a number that ends" in done.document["error"]["message"]) == (2, True)
+    done = desk.run(
+        "paper", "plan", run, "cancel", "--quantity", "1.5", "--by", "Ada", "--reason", "news", "--json", **KEY
+    )
+    assert (done.code, "by its number" in done.document["error"]["message"]) == (2, True)
+    plan = desk.run(
+        "paper", "plan", run, "buy", "--quantity", "3", "--by", "Ada", "--reason", "news", "--json", **KEY
+    ).document
+
+    def edited(statement):
+        database = sqlite3.connect(desk.home / "trigate.db")
+        with database:
+            database.execute(statement)
+        database.close()
+
+    edited("UPDATE paper_plan SET request = replace(request, '3', '9')")
+    answered = desk.run("paper", "approve", plan["id"], "--by", "Bob", "--json", **KEY)
+    assert (answered.code, answered.document["code"]) == (1, 403)
+    assert (
+        "its request is '0 buy quantity=9.0' in the store and '0 buy quantity=3.0' in the audit log"
+        in answered.document["message"]
+    )
+    edited("UPDATE paper_plan SET status = 'perhaps'")
+    edited("UPDATE paper_run SET status = 'perhaps'")
+    for words in (("list",), ("resume",), ("resume", run), ("status", run), ("stop", run, "--by", "Ada")):
+        done = desk.run("paper", *words, "--json", **KEY)
+        assert (done.code, done.document["code"]) == (1, 409), words
+        assert "is not as it was written ('perhaps' is not a valid RunStatus)" in done.document["message"]
+
+
 def test_a_hook_that_does_not_agree_keeps_a_step_from_happening():
     assert run_hooks([("true",), ("cat",)], "plan", {"a": 1}) is None
     assert run_hooks([("true",), ("false",)], "plan", {}) == "hook 'false' ended with 1"

@@ -14,6 +14,7 @@ from evolution.run import RunStatus
 from flows import retention
 from flows.api import Api
 from flows.runlock import held
+from flows.tidings import store_tag
 from runtime.store import DATABASE_FILE, open_engine
 
 pytestmark = pytest.mark.slow
@@ -91,13 +92,14 @@ def test_history_goes_by_age_and_by_name_and_with_its_artifacts(old, prefect_url
     monkeypatch.setitem(os.environ, "PREFECT_API_URL", prefect_url)
     api = Api(url=prefect_url, auth=None)
 
-    def made(flow, state):
+    def made(flow, state, *tags):
         flow_id = api.call("flows/", {"name": flow}).body["id"]
-        body = {"flow_id": flow_id, "name": "long ago", "state": {"type": state}}
+        body = {"flow_id": flow_id, "name": "long ago", "state": {"type": state}, "tags": tags}
         return api.call("flow_runs/", body).body["id"]
 
-    gone = [made("evolve", "COMPLETED"), made("generation", "FAILED")]
-    kept = [made("evolve", "PAUSED"), made("somebody-elses", "COMPLETED")]
+    mine, theirs = store_tag(old.home), store_tag(old.home / "other")
+    gone = [made("evolve", "COMPLETED"), made("generation", "FAILED", mine)]
+    kept = [made("evolve", "PAUSED"), made("somebody-elses", "COMPLETED"), made("evolve", "COMPLETED", theirs)]
     # Nobody can say through the API that something ended long ago.
     with sqlite3.connect(prefect_folder / "prefect.db", timeout=60) as connection:
         connection.execute("UPDATE flow_run SET end_time = '2001-05-01 00:00:00.000000' WHERE name = 'long ago'")
@@ -112,7 +114,7 @@ def test_history_goes_by_age_and_by_name_and_with_its_artifacts(old, prefect_url
     engine.dispose()
     assert done.flow_runs == 2
     assert [api.call(f"flow_runs/{run}").status for run in gone] == [404, 404]
-    assert [api.call(f"flow_runs/{run}").status for run in kept] == [200, 200]
+    assert [api.call(f"flow_runs/{run}").status for run in kept] == [200, 200, 200]
     assert api.call(f"artifacts/{artifact_id}").status == 404
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import select
 
 from evolution.pool import Choice, IssuedCode, Pool, keys
 from evolution.pool.keys import KeyFiles
+from evolution.tables import PersonRow
 from flows import review as module
 from flows.api import Api
 from flows.clock import now
 from flows.forms import ReviewRequest
 from flows.review import ATTEMPTS, ReviewForm
 from flows.reviewcard import card_markdown
-from flows.tidings import claim_review
-from runtime.store import open_engine
+from flows.tidings import claim
+from runtime.store import open_engine, writing
 
 pytestmark = pytest.mark.slow
 
@@ -151,6 +153,18 @@ def test_a_reason_that_cannot_stand_in_the_log_spends_the_code_all_the_same(revi
     assert review.status == "candidate"
 
 
+def test_what_is_told_back_shows_a_name_and_does_not_act_on_it(review):
+    """The UI reads the description of a form as Markdown, and would fetch an image that a name names."""
+    name = "![x](http://10.0.0.1/x) <img src=y>"
+    key = KeyFiles(review.home).make(name, PASSPHRASE)
+    review.pool.people.enrol(name, key.public_key)
+    code = review.pool.codes.issue(1, Choice.PROMOTE, by=name, signer=key).text
+    with writing(review.pool.codes.engine) as session:
+        session.scalars(select(PersonRow).where(PersonRow.name_key == keys.name_key(name))).one().public_key = "00" * 32
+    assert review.fill(decision="promote", reason="r", code=code) is None
+    assert "!\\[x\\](http\\://10.0.0.1/x) &lt;img src=y>" in review.asked[-1]
+
+
 def test_so_many_attempts_and_no_more(review):
     for _ in range(ATTEMPTS - 1):
         assert review.fill(decision="promote", reason="r", code="A" * 25) is None
@@ -261,7 +275,7 @@ def test_the_command_ends_reviews_that_wait_for_it(here, prefect_url, monkeypatc
         run = call("flow_runs/", body | {"tags": ["mine"]})["id"]
         with monkeypatch.context() as on_server:
             on_server.setenv("PREFECT_API_URL", prefect_url)
-            claim_review(home, run, ["mine"])
+            claim(home, run, ["mine"])
         return run
 
     waiting, other = waits("p-0001", here.home), waits("p-0002", here.home)

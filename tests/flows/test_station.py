@@ -22,6 +22,7 @@ from flows import standing
 from flows.commands import station as module
 from flows.problems import EnvironmentProblem
 from flows.standing import Phase, Station
+from flows.tidings import store_tag
 
 # Everything here waits for something to happen, and gives up only long after it should have.
 KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
@@ -295,6 +296,10 @@ def _fires(trigate, api, deployment, tmp_path):
     (run,) = wait_until(fired, "the schedule")
     assert (run["state_type"], run["auto_scheduled"]) == ("COMPLETED", True), run["state"]
     assert run["parameters"]["night"]["data"] == "planted-edge"
+    # Whoever looks after another store on the same server knows by this that it is none of theirs.
+    _, generations = api.call("flow_runs/filter", {"flows": {"name": {"any_": ["generation"]}}})
+    assert len(generations) == 2
+    assert all(store_tag(trigate.home) in each["tags"] for each in (run, *generations))
     assert not canary.exists()
     assert not (tmp_path / "other").exists()
     listed = newest_run(trigate)

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
 from evolution.pool import NotPossible, PersonError, Promoted, PromotionRefused
+from evolution.pool.decisions import DecisionError, checked_person
 from evolution.pool.keys import SigningKey
 from evolution.pool.people import Approval, NoAuthority, approve
 from runtime.store import writing
@@ -178,3 +179,39 @@ def test_one_person_approves_their_own_proposal_only_where_that_was_allowed_and_
     assert "single_operator = true" in refused.reason
     assert approve("Ada", "ADA", single_operator=True) is Approval.SELF_APPROVED
     assert Approval.SELF_APPROVED.value == "self-approved"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ann\ufe0f",
+        "An\u034fn",
+        "Ann\u3164",
+        "\u2800Ann",
+        "Ann\U000e0101",
+        "A\u180bnn",
+        "\u0410nn",
+        "Bo\u0431",
+        "\u0391nn",
+        "An\u057e",
+    ],
+)
+def test_a_name_that_looks_like_another_one_is_no_name(name):
+    """Somebody who makes a proposal must not approve it as somebody whom nobody can tell from them."""
+    assert name.isprintable()
+    with pytest.raises(DecisionError, match=r"does not show|letters in one word"):
+        checked_person(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Zo\u00eb O'Brien-Smith",
+        "\u0418\u0432\u0430\u043d III",
+        "\u738b\u5c0f\u660e",
+        "\u0391\u03bd\u03bd\u03b1",
+        "Jos\u00e9 2",
+    ],
+)
+def test_names_of_people_are_names(name):
+    assert checked_person(f" {name} ") == name

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from pydantic import ValidationError
 from sqlalchemy import select
 
 from runtime.desk import Action, Request
@@ -214,3 +215,35 @@ def test_only_a_run_that_runs_takes_plans(desk, plans, run):
         plans.make(run, BUY, ANN, Permissions())
     with pytest.raises(PlanProblem, match="no paper run"):
         plans.make("t-none", BUY, ANN, Permissions())
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "model:Buy",
+        "Model:*",
+        "model: buy",
+        "model",
+        "buy",
+        "persn:*",
+        "model.*",
+        "model:*:AAA",
+        "",
+        "[",
+        "strategy:buy",
+    ],
+)
+def test_a_pattern_that_names_no_plan_is_refused(pattern):
+    """One that was to deny and was mistyped would let through what a wide one allows."""
+    for name in ("deny", "ask", "allow"):
+        with pytest.raises(ValidationError, match="matches no plan"):
+            Permissions(**{name: (pattern,)})
+
+
+def test_every_plan_can_be_named_and_denying_wins_over_any_order():
+    for kind in (MakerKind.PERSON, MakerKind.MODEL):
+        for action in Action:
+            exact = f"{kind.value}:{action.value}"
+            for deny in (exact, f"{kind.value}:*", f"*:{action.value}", "*", f"{kind.value}:[{action.value[0]}]*"):
+                assert Permissions(allow=("*", exact), ask=(exact,), deny=(deny,)).verdict(kind, action) == "deny"
+                assert Permissions(allow=("*", exact), ask=(deny,)).verdict(kind, action) == "ask"
