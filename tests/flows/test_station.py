@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import stat
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -15,13 +16,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S, wait_until
 
 from flows import standing
 from flows.standing import Phase, Station
 
 # Everything here waits for something to happen, and gives up only long after it should have.
+PATIENCE_S = 1_200
 KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
+
+
+def wait_until(condition, what):
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"{what} did not happen in time")
 
 
 @contextmanager
