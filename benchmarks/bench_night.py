@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from flows.night import Night
@@ -59,14 +59,11 @@ def child(options: argparse.Namespace) -> None:
 
 
 def _with_prefect(night: Night) -> dict[str, float]:
-    from prefect.task_runners import ThreadPoolTaskRunner
-
-    from flows.evolve import generation
+    from flows.evolve import next_generation
 
     cpu = time.process_time()
     while night.search.end is None:
-        runner: Any = ThreadPoolTaskRunner(max_workers=night.settings.worker_count())
-        generation.with_options(task_runner=runner)(night.run_id, night.search.generation)
+        next_generation(night)
     return {"parent": time.process_time() - cpu}
 
 
@@ -74,7 +71,7 @@ def _plainly(night: Night) -> dict[str, float]:
     took = dict.fromkeys(("breeding", "trying", "closing"), 0.0)
     while night.search.end is None:
         stamps = [time.process_time()]
-        candidates = night.breed()
+        candidates = tuple(night.breed())
         stamps.append(time.process_time())
         for candidate in candidates:
             night.try_candidate(candidate)

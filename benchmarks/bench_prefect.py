@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,14 +43,11 @@ def child(options: argparse.Namespace) -> None:
         took["server_s"] = time.monotonic() - began
     with open_night(settings, home, SilentWatch(), new_order(settings, seed=1, profile=None)) as night:
         if options.child == "prefect":
-            from prefect.task_runners import ThreadPoolTaskRunner
-
-            from flows.evolve import generation
+            from flows.evolve import next_generation
 
             began, cpu = time.monotonic(), time.process_time()
             while night.search.end is None:
-                runner: Any = ThreadPoolTaskRunner(max_workers=settings.worker_count())
-                generation.with_options(task_runner=runner)(night.run_id, night.search.generation)
+                next_generation(night)
         else:
             began, cpu = time.monotonic(), time.process_time()
             search_plainly(night)

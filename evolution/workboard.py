@@ -23,7 +23,7 @@ from runtime.source import Language, StrategySource
 from runtime.store import database_time, reading, writing, writing_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import ColumnElement, Engine, Table
@@ -71,17 +71,28 @@ class Workboard:
         with writing(self._engine) as session:
             session.merge(SharedRunRow(run_id=run_id, code=parcel.code, bench_sha256=digest, bench=parcel.bench))
 
-    def offer(self, run_id: str, candidates: Sequence[Candidate], is_full: Mapping[str, bool]) -> None:
-        """Put up a generation in place of what was there. What helpers are at work on stays theirs; what a former leader was is free."""
-        wanted = {candidate.id for candidate in candidates}
-        of_run = col(SharedCandidateRow.run_id) == run_id
+    def clear(self, run_id: str, expected: Collection[str]) -> None:
+        """Make room for a generation. What helpers are at work on stays theirs; what a former leader was is free.
+
+        Args:
+            run_id: Of the run.
+            expected: Ids of all places of the generation that are still open.
+        """
         with writing(self._engine) as session:
             session.execute(
                 delete(SharedCandidateRow).where(
-                    of_run,
-                    or_(col(SharedCandidateRow.holder) == _LEADER, col(SharedCandidateRow.candidate_id).not_in(wanted)),
+                    col(SharedCandidateRow.run_id) == run_id,
+                    or_(
+                        col(SharedCandidateRow.holder) == _LEADER,
+                        col(SharedCandidateRow.candidate_id).not_in(expected),
+                    ),
                 )
             )
+
+    def offer(self, run_id: str, candidates: Sequence[Candidate], is_full: Mapping[str, bool]) -> None:
+        """Put up candidates of the generation that there is room for, in any number of portions."""
+        of_run = col(SharedCandidateRow.run_id) == run_id
+        with writing(self._engine) as session:
             there = set(session.scalars(select(col(SharedCandidateRow.candidate_id)).where(of_run)))
             rows = [
                 _columns(candidate, is_full=is_full.get(candidate.id, False))

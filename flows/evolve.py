@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from prefect import flow, tags
 from prefect.events import emit_event
 from prefect.runtime import deployment, flow_run
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
@@ -54,9 +55,8 @@ def generation(run_id: str, number: int) -> State[str]:
     """Breed, try and select one generation."""
     night = NIGHTS[run_id]
     night.watch.generation_began(number)
-    candidates = night.breed()
-    futures = {identity: try_candidate.submit(run_id, identity) for identity in candidates}
     try:
+        futures = {identity: try_candidate.submit(run_id, identity) for identity in night.breed()}
         outage = _wait(night, futures)
     except BaseException:
         night.stop()  # otherwise the threads would go on waiting for a model that nobody needs any more
@@ -71,6 +71,17 @@ def generation(run_id: str, number: int) -> State[str]:
     )
     words = ", ".join(f"{count} {name}" for name, count in counts.items())
     return Completed(name="Selected", message=words, data=str(flow_run.id))
+
+
+def next_generation(night: Night) -> str:
+    """One generation of a run as a subflow; the id of its flow run."""
+    # One runner per generation; workers differ from machine to machine, results do not.
+    runner: Any = ThreadPoolTaskRunner(max_workers=night.at_once())  # its generic is not spelled out upstream
+    # A flow run with heartbeats ends up to a second late, since the thread that sends them sleeps for a second at a time and is
+    # waited for. The flow run of the whole night has them, and ours is told dead from alive by its process anyway.
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        # What a flow answers with is the data of the state that it returns.
+        return str(generation.with_options(task_runner=runner)(night.run_id, night.search.generation))
 
 
 @flow(name="evolve", flow_run_name="evolve {night.data}", persist_result=False)
@@ -88,12 +99,8 @@ def evolve(night: NightForm = ONE_NIGHT, run: RunName | None = None) -> str:
         progress = artifacts.open_progress(opened.run_id)
         generations: dict[str, str] = {}
         while opened.search.end is None and opened.stop_reason() is None:
-            # One runner per generation; workers differ from machine to machine, results do not.
-            runner: Any = ThreadPoolTaskRunner(max_workers=opened.at_once())  # its generic is not spelled out upstream
             number = opened.search.generation
-            # What a flow answers with is the data of the state that it returns.
-            answer = generation.with_options(task_runner=runner)(opened.run_id, number)
-            generations[f"generation g{number:03d}"] = str(answer)
+            generations[f"generation g{number:03d}"] = next_generation(opened)
             artifacts.show_progress(progress, opened.search.generation / opened.order.generations)
             stopping.obey()
         opened.conclude()

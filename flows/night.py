@@ -32,7 +32,7 @@ from gates import check
 from runtime.store import FencedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Engine
@@ -172,28 +172,41 @@ class Night:
         until = self.order.until
         return until is not None and Deadline(until).is_over(self.now(), self._reserved_s)
 
-    def breed(self) -> tuple[str, ...]:
-        """Fill the places of the next generation that need no model; the ids that are to be tried, in order.
+    def breed(self) -> Iterator[str]:
+        """Fill the places of the next generation that need no model; the ids that are to be tried, in order, each as soon as it may be.
 
-        Places that stay empty become trials at once. Empty when the search is over.
+        Places that stay empty become trials at once. Empty when the search is over. To be read to its end, while others try
+        what it has given already.
         """
+        open_places = self.search.ask()
         self._bred.clear()
         self._began, self._reserved_s = self.now(), self._admission_s()
         self._cascades = {is_full: Cascade(known=dict(self._probes), is_full=is_full) for is_full in (False, True)}
         number = self.search.generation
         earlier = [trial for trial in self.trials.values() if trial.candidate.generation < number]
         known = {self._hashes[trial.candidate.id] for trial in earlier if trial.candidate.id in self._hashes}
-        full = {proposal.id: self.search.is_full_for(proposal) for proposal in self.search.ask()}
-        self._is_full = full
+        self._is_full = {proposal.id: self.search.is_full_for(proposal) for proposal in open_places}
         # A run that was cut short has some of this generation already; each place knows those before it, as at first.
         offline = {
             trial.candidate.index: trial.candidate for trial in self.trials.values() if _is_offline(trial, number)
         }
         if self.models is not None:
             self.models.begin(earlier)
-        for proposal in self.search.ask():
+        if self.board is not None:
+            self.board.clear(self.run_id, [proposal.id for proposal in open_places])
+        # A model is told of all that was made offline, so nothing is tried before that is.
+        portion = _PORTION if self.models is None else max(1, len(open_places))
+        for begin in range(0, len(open_places), portion):
+            yield from self._bred_portion(open_places[begin : begin + portion], known, offline)
+
+    def _bred_portion(
+        self, places: Sequence[Proposal], known: set[str], offline: dict[int, Candidate]
+    ) -> tuple[str, ...]:
+        """Fill some places and put up what came into being."""
+        bred: dict[str, Proposal | Candidate] = {}
+        for proposal in places:
             if proposal.kind.uses_model and self.models is not None:
-                self._bred[proposal.id] = proposal
+                bred[proposal.id] = self._bred[proposal.id] = proposal
                 continue
             before = {self._hashes[made.id] for index, made in offline.items() if index < proposal.index}
             made = self._make_offline(proposal, known | before)
@@ -201,12 +214,12 @@ class Night:
                 self._keep(made.as_trial())
             else:
                 self._remember(made)
-                self._bred[proposal.id] = offline[proposal.index] = made
+                bred[proposal.id] = self._bred[proposal.id] = offline[proposal.index] = made
         self._known_before = frozenset(known | {self._hashes[made.id] for made in offline.values()})
         if self.board is not None:
-            ready = [made for made in self._bred.values() if isinstance(made, Candidate)]
+            ready = [made for made in bred.values() if isinstance(made, Candidate)]
             self.board.offer(self.run_id, ready, self._is_full)
-        return tuple(self._bred)
+        return tuple(bred)
 
     def try_candidate(self, candidate_id: str) -> Trial:
         """Let a model write it if it is to, then gates, cage and score; the trial is stored before this returns.
@@ -407,6 +420,8 @@ class Night:
 _OBEYED = frozenset({TrialOutcome.KILLED, TrialOutcome.STOPPED})
 # Stresses, neighbours, shaken bars and two proof runs, most of them on all of train.
 _RUNS_PER_ADMISSION = 40
+# So many are bred before the first of them are tried: few enough that nobody waits long, and one transaction of the board for all.
+_PORTION = 8
 # While another process is at a candidate: seconds between two looks, and every how many looks its claim is asked for.
 _PAUSE_S = 0.05
 _CLAIM_EVERY = 20

@@ -48,6 +48,14 @@ _QUIET = {
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
 
+_BATCHED = {
+    # As it comes, the server writes each of a task's three events by itself: 37 ms of its time for a task that costs the client 5, and
+    # 11 in batches. What a candidate came to is shown up to a second later, and a server that is killed forgets that second.
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
+    "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
+}
+
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "VIRTUAL_ENV")
 """What a server of ours sees of the environment. An allow-list: keys of models must not reach it."""
 
@@ -213,6 +221,11 @@ def quiet() -> dict[str, str]:
     return dict(_QUIET)
 
 
+def kept_cheap() -> dict[str, str]:
+    """``quiet``, and what makes a server of ours cost less than it would."""
+    return _QUIET | _BATCHED
+
+
 def with_parent(*words: str, signal_number: int = signal.SIGTERM) -> list[str]:
     """A command of our interpreter to which the kernel sends a signal when the process that started it dies, however it dies."""
     return [sys.executable, "-c", _DIE_WITH_PARENT, str(int(signal_number)), *words]
@@ -224,7 +237,7 @@ def launch_server(port: int, log: Path, extra: Mapping[str, str]) -> subprocess.
     with log.open("wb") as sink:
         return subprocess.Popen(  # noqa: S603  (our own interpreter, fixed arguments)
             [*command, "--log-level", "WARNING"],
-            env=clean_environment() | quiet() | dict(extra),
+            env=clean_environment() | kept_cheap() | dict(extra),
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=subprocess.STDOUT,

@@ -29,7 +29,6 @@ from evolution.census import TrialCensus
 from evolution.pool import (
     Entered,
     EntryStatus,
-    LookContext,
     LookFailed,
     LookPolicy,
     NotAdmitted,
@@ -213,12 +212,10 @@ def _promote(night: Night, home: Path, task: Task, runner: Runner) -> str:
         entry.id,
         by="Calibration",
         reason="the best on validation",
-        context=LookContext(
-            binding=entry.binding,
-            config=night.settings.run_config(),
-            open_vault=lambda: open_vault(SET, home),
-            open_runner=lambda _: nullcontext(runner),
-        ),
+        binding=entry.binding,
+        config=night.settings.run_config(),
+        open_vault=lambda: open_vault(SET, home),
+        open_runner=lambda _: nullcontext(runner),
         policy=LookPolicy(alpha=task.alpha, budget=max(task.alpha, 0.05)),
     )
     return "promoted" if isinstance(outcome, Promoted) else "failed" if isinstance(outcome, LookFailed) else "refused"

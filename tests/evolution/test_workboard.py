@@ -110,10 +110,14 @@ def test_a_new_leader_frees_what_the_former_one_was_at_and_leaves_helpers_alone(
     board.offer(run, offered, {})
     board.claim(run, "g000-c000")
     board.take(run, "helper")
-    board.offer(run, offered, {})
+    board.clear(run, [each.id for each in offered])
+    board.offer(run, offered[:1], {})
+    board.offer(run, offered[1:], {})
     assert board.claim(run, "g000-c000")
     assert not board.claim(run, "g000-c002")
-    board.offer(run, candidates(run, 1, generation=1), {})
+    following = candidates(run, 1, generation=1)
+    board.clear(run, [each.id for each in following])
+    board.offer(run, following, {})
     assert board.take(run, "helper").candidate.generation == 1
 
 

@@ -196,7 +196,7 @@ def test_a_night_that_was_cut_short_asks_nothing_again(tmp_path, settings_for, l
             for identity in night.breed():
                 night.try_candidate(identity)
             night.close_generation()
-            for identity in reversed(night.breed()[2:]):
+            for identity in reversed([*night.breed()][2:]):
                 night.try_candidate(identity)
             raise NightOutage("cut short")
         middle = len(server.seen)
@@ -220,7 +220,7 @@ def test_an_answer_that_was_paid_for_before_the_process_died_is_used(tmp_path, s
                 for identity in night.breed():
                     night.try_candidate(identity)
                 night.close_generation()
-                night.try_candidate(night.breed()[0])
+                night.try_candidate(next(night.breed()))
         assert len(server.seen) == 1
         run_id = go_on(settings, tmp_path, stored_order(opening.engine(tmp_path), night.run_id))
         assert len(server.seen) == len(
@@ -500,7 +500,7 @@ def test_no_child_process_knows_the_key(tmp_path, settings_for, llm_server, monk
             for identity in night.breed():
                 night.try_candidate(identity)
             night.close_generation()
-            night.try_candidate(night.breed()[0])
+            night.try_candidate(next(night.breed()))
             children = dict(environments_below(os.getpid()))
     assert server.seen
     assert children, "the cage has a process of its own, or this looks at nothing"

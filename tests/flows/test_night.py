@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from patience import wait_until
 
 from flows.tasks import STATE_NAMES
 
@@ -49,6 +48,14 @@ def processes_of(home):
             if str(home).encode() in environment and state != "Z":
                 found.append(int(entry.name))
     return found
+
+
+def wait_until(condition, seconds=300):
+    for _ in range(seconds * 10):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not happen in time")
 
 
 def test_a_night_tells_its_funnel_and_keeps_every_trial(night):
@@ -131,6 +138,20 @@ def test_prefect_gets_a_table_for_each_generation_a_bar_and_a_report(night, pref
 
 
 @pytest.mark.slow
+def test_only_the_whole_night_sends_heartbeats(night, prefect_url):
+    """Prefect waits up to a second at the end of each flow run that does: a fifth of a generation."""
+    _, document = night
+    began, ended = (document[name] for name in ("created", "finished"))
+    wanted = {"event": {"name": ["prefect.flow-run.heartbeat"]}, "occurred": {"since": began, "until": ended}}
+
+    def beating():
+        events = post(prefect_url, "events/filter", {"filter": wanted, "limit": 50})["events"]
+        return [each["resource"]["prefect.resource.name"] for each in events]
+
+    wait_until(lambda: any(name.startswith("evolve ") for name in beating()))
+    assert [name for name in beating() if name.startswith("generation ")] == []
+
+
 def test_the_same_seed_gives_the_same_candidates_scores_and_pool(tmp_path, with_server):
     """Twice in homes of their own, with one candidate at a time and with two."""
     results = []
@@ -180,7 +201,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(tmp_path, with
         count = listed[0]["trials"] if listed else 0
     process.kill()
     process.communicate()
-    wait_until(lambda: not processes_of(with_server.home), "the end of all processes")
+    wait_until(lambda: not processes_of(with_server.home))
     (run,) = with_server.run("runs", "list", "--json").document
     # Nobody was left to write down an end; who lists runs sees that nobody works on it.
     assert (run["status"], run["resume"]) == ("cut short", f"trigate evolve --resume {run['id']}")
@@ -211,7 +232,7 @@ def test_ctrl_c_ends_a_run_quietly_and_leaves_it_resumable(trigate):
     assert len(err.strip().splitlines()) == 1, err
     (run,) = trigate.run("runs", "list", "--json").document
     assert run["status"] == "interrupted"
-    wait_until(lambda: not processes_of(trigate.home), "the end of all processes")
+    wait_until(lambda: not processes_of(trigate.home))
 
 
 @pytest.mark.slow

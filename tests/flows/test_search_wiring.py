@@ -120,26 +120,44 @@ def judged(candidate, _evaluator, bench, **_options):
     )
 
 
+def test_the_first_candidates_are_tried_while_others_are_still_bred(tmp_path, monkeypatch):
+    """Otherwise the cage stands idle while a generation is bred. Helpers see each portion as soon as it is there."""
+    monkeypatch.setattr(nights, "run_trial", judged)
+    settings = Settings.model_validate({"data": ORDER.data, "workers": 1})
+    with open_night(settings, tmp_path, SilentWatch(), replace(ORDER, generations=1, population=12)) as night:
+        bred = night.breed()
+        night.try_candidate(next(bred))
+        assert night.board.take(night.run_id, "helper").candidate.index < 11
+        assert len(list(bred)) == 11
+        assert night.board.take(night.run_id, "helper").candidate.index == 11
+
+
 @pytest.mark.slow
 def test_neither_workers_nor_the_order_in_which_they_finish_leave_a_trace(tmp_path, monkeypatch):
     """With tuning, archive and niches; only what judges a source is made up."""
     monkeypatch.setattr(nights, "run_trial", judged)
 
-    def one_by_one(night, candidates):
+    def while_others_are_bred(night, candidates):
         for candidate in candidates:
             night.try_candidate(candidate)
 
     def backwards(night, candidates):
-        one_by_one(night, reversed(candidates))
+        for candidate in reversed(tuple(candidates)):
+            night.try_candidate(candidate)
 
     def together(night, candidates):
+        bred = tuple(candidates)
         with ThreadPoolExecutor(max_workers=3) as pool:
-            list(pool.map(night.try_candidate, random.Random(1).sample(candidates, len(candidates))))
+            list(pool.map(night.try_candidate, random.Random(1).sample(bred, len(bred))))
+
+    def together_while_others_are_bred(night, candidates):
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            list(pool.map(night.try_candidate, candidates))
 
     found = []
     settings = Settings.model_validate({"data": ORDER.data, "workers": 1})
     order = replace(ORDER, generations=4, population=12, tune_rate=0.7)
-    for work in (one_by_one, backwards, together):
+    for work in (while_others_are_bred, backwards, together, together_while_others_are_bred):
         home = tmp_path / work.__name__
         home.mkdir()
         with open_night(settings, home, SilentWatch(), order) as night:

@@ -68,6 +68,21 @@ def test_a_server_of_ours_sees_no_secret_and_dies_with_its_parent(tmp_path):
     assert not Path(f"/proc/{child}").exists()
 
 
+def test_a_server_of_ours_writes_what_it_hears_of_tasks_in_batches(tmp_path):
+    """One by one, as it comes, three events for each candidate cost it more time than the candidates take. Asked of Prefect
+    itself, since a name that it does not know would be passed over in silence."""
+    script = tmp_path / "prefect_settings.py"
+    script.write_text(
+        "from prefect.settings import get_current_settings\n"
+        "services = get_current_settings().server.services\n"
+        "recorder, persister = services.task_run_recorder, services.event_persister\n"
+        "print(recorder.batch_size, recorder.flush_interval, persister.batch_size)\n"
+    )
+    environment = server.clean_environment() | server.kept_cheap() | {"PREFECT_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True)
+    assert [float(word) for word in done.stdout.split()] == [200, 1, 200]
+
+
 def test_a_named_server_is_used_and_nothing_is_started(tmp_path, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api/")
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path / "prefect"))
