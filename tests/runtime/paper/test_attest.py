@@ -6,29 +6,15 @@ import json
 import re
 
 import pytest
+from locking import LOCKING, Eager
 from sqlalchemy import delete, func, select, update
 
 from runtime.paper.attest import Attestor
 from runtime.paper.audit import read_head, read_lines
-from runtime.paper.limits import RiskLimits
 from runtime.paper.runs import RunRefused
 from runtime.paper.tables import AuditHeadRow, AuditRow, BarRow, DeploymentRow, LockRow, RunRow
 from runtime.paper.values import RunStatus
 from runtime.store import reading, writing
-from runtime.strategy import Strategy
-
-# A first order is refused for the drawdown of a day that has not begun: what matters is the lock.
-LOCKING = RiskLimits(
-    order_notional=None, price_deviation=None, exposure=None, cooldown_minutes=None, low_profit=None, daily_loss=None,
-    max_drawdown=0.0001, trades_per_day=None,
-)  # fmt: skip
-
-
-class Eager(Strategy):
-    """Adds on every bar, so that a guard soon has to say no."""
-
-    def on_bar(self, bar):
-        self.buy(50)
 
 
 @pytest.fixture

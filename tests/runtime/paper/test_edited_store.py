@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from locking import LOCKING, Eager
 from sqlalchemy import Float, Integer, delete, select, text, update
 
 from runtime.desk import Action, Request
 from runtime.paper.attest import Attestor
 from runtime.paper.canon import encode, sha256
-from runtime.paper.limits import RiskLimits
 from runtime.paper.permissions import Permissions
 from runtime.paper.plans import Maker, PlanBook, Proof, answer_text, plan_difference
 from runtime.paper.tables import (
@@ -26,12 +26,7 @@ from runtime.paper.tables import (
 )
 from runtime.paper.values import MakerKind, RunStatus
 from runtime.store import reading, writing
-from runtime.strategy import Strategy
 
-LOCKING = RiskLimits(
-    order_notional=None, price_deviation=None, exposure=None, cooldown_minutes=None, low_profit=None, daily_loss=None,
-    max_drawdown=0.0001, trades_per_day=None,
-)  # fmt: skip
 BUY = Request(0, Action.BUY, None, 3)
 ANN = Maker(name="Ann", kind=MakerKind.PERSON, reason="the news")
 
@@ -49,13 +44,6 @@ FOR_PEOPLE = {
     "paper_lock": {"id"},
     "paper_fill": {"bar"},  # only which bars have fills is asked, and a wrong one is none that the log knows
 }
-
-
-class Eager(Strategy):
-    """Buys until a guard says no."""
-
-    def on_bar(self, bar):
-        self.buy(50)
 
 
 @pytest.fixture
