@@ -10,7 +10,7 @@ from runtime import indicators
 from runtime.bus import MessageBus
 from runtime.clock import Clock
 from runtime.desk import MAX_LOOKBACK, Action, Desk, OpenOrder, Request, Series, StrategyError
-from runtime.model import Bar, Fill, Instrument, Order, OrderType, Position, Side, Timeframe
+from runtime.model import Bar, Fill, Instrument, Order, OrderType, Position, Side, Timeframe, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -254,7 +254,7 @@ class Strategy:
     def _ask(self, action: Action | None, *values: object) -> int:
         desk = self._desk
         desk.last_id += 1
-        desk.ask(Request(desk.last_id, action, *values))
+        desk.ask(record(Request, (desk.last_id, action, *values)))
         return desk.last_id
 
     # State ------------------------------------------------------------------------------------------------------

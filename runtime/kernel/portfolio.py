@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from runtime.kernel.report import Trade
-from runtime.model import Side
+from runtime.model import Side, record
 
 if TYPE_CHECKING:
     from runtime.kernel.tickets import Ticket
@@ -102,18 +102,21 @@ class Portfolio:
         adverse, favourable = (
             (entry - self.worst, self.best - entry) if is_long else (self.worst - entry, entry - self.best)
         )
-        return Trade(  # in the order of its fields: by name takes twice as long
-            _BUY if is_long else _SELL,
-            closed,
-            self.entry_row,
-            row,
-            entry,
-            price,
-            fees,
-            gross - fees,
-            max(adverse, 0.0) / entry,
-            max(favourable, 0.0) / entry,
-            reason,
+        return record(
+            Trade,
+            (
+                _BUY if is_long else _SELL,
+                closed,
+                self.entry_row,
+                row,
+                entry,
+                price,
+                fees,
+                gross - fees,
+                max(adverse, 0.0) / entry,
+                max(favourable, 0.0) / entry,
+                reason,
+            ),
         )
 
     def _clear(self) -> None:

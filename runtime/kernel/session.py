@@ -16,6 +16,7 @@ from runtime.kernel.equity import mark
 from runtime.kernel.report import Failure, OrderEntry, RunEnd, RunReport
 from runtime.kernel.tickets import Cancel, OrderRefused, Ticket, canonical, judge
 from runtime.kernel.venue import Venue
+from runtime.model import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,13 +61,8 @@ class Account(NamedTuple):
     open_orders: tuple[OpenOrder, ...]
 
 
-class Glide(NamedTuple):
-    """How far a host went by itself."""
-
-    last: Moment | None
-    """The last bar that it took; None when there was none."""
-    requests: Sequence[Request] | Failure
-    """What was asked for on it."""
+Glide: TypeAlias = "tuple[Moment | None, Sequence[Request] | Failure]"
+"""How far a host went by itself: the last bar that it took (None when there was none), and what was asked for on it."""
 
 
 class StrategyHost(Protocol):
@@ -267,7 +263,7 @@ class Session:
         if self.venue.resting or self._pending:
             waiting = [*self.venue.resting, *(order for _, order in self._pending if isinstance(order, Ticket))]
             seen = tuple(ticket.seen() for ticket in waiting)
-        return Account(books.cash, books.position, books.entry_price if books.position else None, seen)
+        return record(Account, (books.cash, books.position, books.entry_price if books.position else None, seen))
 
     def _take(self, requests: Sequence[Request] | Failure, row: int, bar: Bar) -> None:
         if isinstance(requests, Failure):
@@ -345,7 +341,10 @@ class Session:
             refused_count=self.venue.refused_count,
             open_orders=self._still_open(),
             order_log=tuple(
-                [OrderEntry(row, asked if type(asked) is str else canonical(asked)) for row, asked in self._log]  # type: ignore[arg-type]  # a request
+                [
+                    record(OrderEntry, (row, asked if type(asked) is str else canonical(asked)))  # type: ignore[arg-type]  # a request
+                    for row, asked in self._log
+                ]
             ),
             log=tuple(self._host.log),
             ruined=self.venue.ruined,

@@ -20,23 +20,43 @@ DUST = 1e-9
 def assert_inside(monkeypatch):
     """Make every venue assert its books until the end of the test."""
     for owner, name, check in (
-        (Venue, "_price", _price_is_in_the_bar),
+        (Venue, "_execute", _order_trades_in_the_bar),
+        (Venue, "_leave", _exit_trades_in_the_bar),
         (Venue, "_book", _books_add_up),
         (Venue, "trade", _marked_as_held),
     ):
         monkeypatch.setattr(owner, name, check(getattr(owner, name)))
 
 
-def _price_is_in_the_bar(original):
+def _order_trades_in_the_bar(original):
     @wraps(original)
-    def checked(venue, hit, side):
-        bar, price = venue._bar, original(venue, hit, side)
-        assert bar.low <= hit.price <= bar.high
-        assert price >= hit.price if side is Side.BUY else price <= hit.price
-        assert hit.slips or price == hit.price
-        return price
+    def checked(venue, order, price, *, slips):
+        known = len(venue.fills)
+        original(venue, order, price, slips=slips)
+        _check_prices(venue, known, price, slips)
 
     return checked
+
+
+def _exit_trades_in_the_bar(original):
+    @wraps(original)
+    def checked(venue, hit, reason):
+        known = len(venue.fills)
+        original(venue, hit, reason)
+        assert len(venue.fills) == known + 1
+        _check_prices(venue, known, hit.price, hit.slips)
+
+    return checked
+
+
+def _check_prices(venue, known, price, slips):
+    bar = venue._bar
+    assert bar.low <= price <= bar.high
+    assert len(venue.fills) <= known + 1
+    for fill in venue.fills[known:]:
+        assert fill.price >= price if fill.side is Side.BUY else fill.price <= price
+        if not slips:
+            assert fill.price == price
 
 
 def _books_add_up(original):

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from runtime.kernel import AccountKind, Costs, LocalHost, RunConfig, RunEnd, RunLimits, Session, run_strategy
 from runtime.kernel.backtest import columns_of
-from runtime.kernel.session import Glide
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
 from runtime.strategy import Strategy, crossed_above, crossed_below, param
@@ -117,9 +116,9 @@ def test_a_host_that_stops_at_every_bar_gives_the_same_run(seed, account):
             for moment in moments:
                 requests = self.decide(moment, None, ())
                 if requests:
-                    return Glide(moment, requests)
-                return Glide(moment, ())
-            return Glide(None, ())
+                    return moment, requests
+                return moment, ()
+            return None, ()
 
     bars, config = walk(seed), RunConfig(account=account, costs=Costs(slippage_bps=3))
     session = Session(
