@@ -69,14 +69,15 @@ class Portfolio:
         if before == 0.0 or (before > 0.0) is (signed > 0.0):
             self._open(row, signed, price, fee)
             return None
-        closed = min(quantity, abs(before))
+        held = before if before > 0.0 else -before
+        closed = quantity if quantity <= held else held  # noqa: FURB136 - min() is a call, on the path of every order
         exit_fee = fee * (closed / quantity)
         trade = self._closed_part(row, closed, price, exit_fee, reason)
         left = before + signed
-        if abs(left) <= _DUST * abs(before):
+        if abs(left) <= _DUST * held:
             self._clear()
         elif (left > 0.0) is (before > 0.0):
-            self.entry_fees *= 1.0 - closed / abs(before)
+            self.entry_fees *= 1.0 - closed / held
             self.position = left
         else:
             self._clear()
@@ -113,8 +114,8 @@ class Portfolio:
                 price,
                 fees,
                 gross - fees,
-                max(adverse, 0.0) / entry,
-                max(favourable, 0.0) / entry,
+                adverse / entry if adverse > 0.0 else 0.0,
+                favourable / entry if favourable > 0.0 else 0.0,
                 reason,
             ),
         )

@@ -103,7 +103,7 @@ class Venue:
         if order.action is _TARGET and self.resting:
             self.resting = [t for t in self.resting if t.side is self._sizer.reducing_side]
         is_settled_later = order.action is _TARGET and order.type is _MARKET  # at the open, where its price is known
-        if not is_settled_later and not self._settle_side(order, last_close):
+        if order.side is None and not is_settled_later and not self._settle_side(order, last_close):
             self.refuse(bar, "nothing to close: the position is 0", order.id)
         elif order.type is _MARKET:
             if order.action is _TARGET and self.market:
