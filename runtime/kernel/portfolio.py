@@ -7,7 +7,7 @@ The identity that everything rests on: ``cash = starting cash - sum(signed quant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.kernel.report import Trade
 from runtime.model import Side, record
@@ -22,12 +22,8 @@ _DUST = 1e-9
 _BUY, _SELL = Side.BUY, Side.SELL
 
 
-class Mark(NamedTuple):
-    """Cash and position from a row on."""
-
-    row: int
-    cash: float
-    position: float
+Mark: TypeAlias = "tuple[int, float, float]"
+"""Row, and cash and position from there on. Bare: the garbage collector lets go of a tuple of numbers, not of a named one."""
 
 
 @dataclass(slots=True)
@@ -62,8 +58,8 @@ class Portfolio:
 
     def apply(self, row: int, fill: Fill, reason: str) -> Trade | None:
         """Book a fill; gives the round trip (or the part of one) that it closed, left for ``reason``."""
-        quantity, price, fee = fill.quantity, fill.price, fill.fee
-        signed = quantity if fill.side is _BUY else -quantity
+        _, side, quantity, price, fee, _, _ = fill
+        signed = quantity if side is _BUY else -quantity
         self.cash -= signed * price + fee
         before = self.position
         if before == 0.0 or (before > 0.0) is (signed > 0.0):

@@ -67,7 +67,7 @@ class Venue:
         self.market: list[Ticket] = []
         self.fills: list[Fill] = []
         self.trades: list[Trade] = []
-        self.marks: list[Mark] = [Mark(0, config.cash, 0.0)]
+        self.marks: list[Mark] = [(0, config.cash, 0.0)]
         self.refused: list[Refusal] = []
         self.refused_count = 0
         self.ruined = False
@@ -174,7 +174,7 @@ class Venue:
             self._close_phase()
         if self.ruined:
             # Whatever is left, a ruined account is worth nothing from this bar on.
-            self.marks[marked:] = [Mark(row, 0.0, 0.0)]
+            self.marks[marked:] = [(row, 0.0, 0.0)]
 
     def refuse(self, bar: Bar, reason: str, order_id: int) -> None:
         """Count a refusal; the first hundred are kept with their reasons."""
@@ -370,7 +370,7 @@ class Venue:
         books, bar = self.books, self._bar
         if books.position < 0.0 and self._borrow:
             books.charge(-books.position * bar.close * self._borrow)
-            self.marks.append(Mark(self._row, books.cash, books.position))
+            self.marks.append((self._row, books.cash, books.position))
             self.changed = True
         if not self._is_cash and books.equity(bar.close) <= 0.0:
             if books.position:
@@ -444,5 +444,5 @@ class Venue:
         if trade is not None:
             self.trades.append(trade)
         self.fills.append(fill)
-        self.marks.append(record(Mark, (self._row, self.books.cash, self.books.position)))
+        self.marks.append((self._row, self.books.cash, self.books.position))
         self.changed = True

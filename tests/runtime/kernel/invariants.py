@@ -10,7 +10,6 @@ from functools import wraps
 
 import pytest
 
-from runtime.kernel.portfolio import Mark
 from runtime.kernel.venue import Venue
 from runtime.model import Side
 
@@ -90,7 +89,7 @@ def _marked_as_held(original):
         original(venue, row, bar)
         books = venue.books
         if venue.ruined:
-            assert venue.marks[-1] == Mark(row, 0.0, 0.0)
+            assert venue.marks[-1] == (row, 0.0, 0.0)
             assert books.position == 0.0
             assert not venue.resting
             assert not venue.market
@@ -100,7 +99,7 @@ def _marked_as_held(original):
         if not venue._is_cash:
             assert books.equity(bar.close) > 0.0
         if books.position == 0.0:
-            first = venue.marks[0].cash
+            first = venue.marks[0][1]
             earned = sum(trade.pnl for trade in venue.trades)
             traded = sum(fill.quantity * fill.price for fill in venue.fills)
             assert books.cash - first == pytest.approx(earned, rel=1e-6, abs=1e-9 * (first + traded))
