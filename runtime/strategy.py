@@ -10,7 +10,7 @@ from runtime import indicators
 from runtime.bus import MessageBus
 from runtime.clock import Clock
 from runtime.desk import MAX_LOOKBACK, Action, Desk, OpenOrder, Request, Series, StrategyError
-from runtime.model import Bar, Fill, Instrument, Order, OrderType, Position, Side, Timeframe
+from runtime.model import Bar, Fill, Instrument, Order, OrderType, Position, Side, Timeframe, record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["INJECTED", "Strategy", "StrategyError", "crossed_above", "crossed_below", "param"]
 
 Number = TypeVar("Number", int, float)
+
+# On Python 3.11 reading a member from its enum costs as much as a function call; this is on the path of every order.
+_BUY, _SELL, _CLOSE, _TARGET = Action.BUY, Action.SELL, Action.CLOSE, Action.TARGET
 
 
 def param(default: Number, *, low: Number, high: Number) -> Number:
@@ -191,7 +194,7 @@ class Strategy:
         ``stop_loss``, ``take_profit`` and ``trail`` are fractions of the entry price and protect the whole position.
         Returns the order id.
         """
-        return self._ask(Action.BUY, None, quantity, limit, stop, None, stop_loss, take_profit, trail, tag)
+        return self._ask(_BUY, None, quantity, limit, stop, None, stop_loss, take_profit, trail, tag)
 
     def sell(  # noqa: PLR0913  # the contract's signature
         self,
@@ -205,11 +208,11 @@ class Strategy:
         tag: str = "",
     ) -> int:
         """Ask to sell. None sells the position; a margin account may go short with an explicit quantity. Returns the order id."""
-        return self._ask(Action.SELL, None, quantity, limit, stop, None, stop_loss, take_profit, trail, tag)
+        return self._ask(_SELL, None, quantity, limit, stop, None, stop_loss, take_profit, trail, tag)
 
     def close(self, *, limit: float | None = None, stop: float | None = None, tag: str = "") -> int:
         """Ask to close the whole position, long or short. Returns the order id."""
-        return self._ask(Action.CLOSE, None, None, limit, stop, None, None, None, None, tag)
+        return self._ask(_CLOSE, None, None, limit, stop, None, None, None, None, tag)
 
     def target(  # noqa: PLR0913  # the contract's signature
         self,
@@ -226,7 +229,7 @@ class Strategy:
 
         Cash accounts take 0 to 1; margin accounts take negative weights too. Returns the order id.
         """
-        return self._ask(Action.TARGET, None, weight, limit, stop, None, stop_loss, take_profit, trail, tag)
+        return self._ask(_TARGET, None, weight, limit, stop, None, stop_loss, take_profit, trail, tag)
 
     def submit(self, order: Order) -> int:
         """Ask for an order in its general form. Returns the order id."""
@@ -254,7 +257,7 @@ class Strategy:
     def _ask(self, action: Action | None, *values: object) -> int:
         desk = self._desk
         desk.last_id += 1
-        desk.ask(Request(desk.last_id, action, *values))
+        desk.ask(record(Request, (desk.last_id, action, *values)))
         return desk.last_id
 
     # State ------------------------------------------------------------------------------------------------------

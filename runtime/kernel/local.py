@@ -104,10 +104,10 @@ class LocalHost:
                 keep(moment)
                 on_bar(moment[0])
                 if desk.outbox:
-                    return Glide(moment, self._collect())
+                    return moment, self._collect()
         except BaseException as error:  # noqa: BLE001  # a candidate may raise anything, SystemExit too
-            return Glide(moment, failure_of("on_bar", error))
-        return Glide(moment, ())
+            return moment, failure_of("on_bar", error)
+        return moment, ()
 
     def _tell(self, fills: Sequence[Fill]) -> Failure | None:
         try:

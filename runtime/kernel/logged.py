@@ -91,9 +91,9 @@ class LoggedHost:
         ahead = self._events[-1] - self._count if self._events else None
         taken = deque(islice(moments, ahead), maxlen=1)
         if not taken:
-            return Glide(None, ())
+            return None, ()
         (last,) = taken
-        return Glide(last, self.decide(last, None, ()))
+        return last, self.decide(last, None, ())
 
     def _said(self, count: int) -> Sequence[Request] | Failure:
         self._events.pop()

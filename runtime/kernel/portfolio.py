@@ -7,10 +7,10 @@ The identity that everything rests on: ``cash = starting cash - sum(signed quant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeAlias
 
 from runtime.kernel.report import Trade
-from runtime.model import Side
+from runtime.model import Side, record
 
 if TYPE_CHECKING:
     from runtime.kernel.tickets import Ticket
@@ -22,12 +22,8 @@ _DUST = 1e-9
 _BUY, _SELL = Side.BUY, Side.SELL
 
 
-class Mark(NamedTuple):
-    """Cash and position from a row on."""
-
-    row: int
-    cash: float
-    position: float
+Mark: TypeAlias = "tuple[int, float, float]"
+"""Row, and cash and position from there on. Bare: the garbage collector lets go of a tuple of numbers, not of a named one."""
 
 
 @dataclass(slots=True)
@@ -62,21 +58,22 @@ class Portfolio:
 
     def apply(self, row: int, fill: Fill, reason: str) -> Trade | None:
         """Book a fill; gives the round trip (or the part of one) that it closed, left for ``reason``."""
-        quantity, price, fee = fill.quantity, fill.price, fill.fee
-        signed = quantity if fill.side is _BUY else -quantity
+        _, side, quantity, price, fee, _, _ = fill
+        signed = quantity if side is _BUY else -quantity
         self.cash -= signed * price + fee
         before = self.position
         if before == 0.0 or (before > 0.0) is (signed > 0.0):
             self._open(row, signed, price, fee)
             return None
-        closed = min(quantity, abs(before))
+        held = before if before > 0.0 else -before
+        closed = quantity if quantity <= held else held  # noqa: FURB136 - min() is a call, on the path of every order
         exit_fee = fee * (closed / quantity)
         trade = self._closed_part(row, closed, price, exit_fee, reason)
         left = before + signed
-        if abs(left) <= _DUST * abs(before):
+        if abs(left) <= _DUST * held:
             self._clear()
         elif (left > 0.0) is (before > 0.0):
-            self.entry_fees *= 1.0 - closed / abs(before)
+            self.entry_fees *= 1.0 - closed / held
             self.position = left
         else:
             self._clear()
@@ -102,18 +99,21 @@ class Portfolio:
         adverse, favourable = (
             (entry - self.worst, self.best - entry) if is_long else (self.worst - entry, entry - self.best)
         )
-        return Trade(  # in the order of its fields: by name takes twice as long
-            _BUY if is_long else _SELL,
-            closed,
-            self.entry_row,
-            row,
-            entry,
-            price,
-            fees,
-            gross - fees,
-            max(adverse, 0.0) / entry,
-            max(favourable, 0.0) / entry,
-            reason,
+        return record(
+            Trade,
+            (
+                _BUY if is_long else _SELL,
+                closed,
+                self.entry_row,
+                row,
+                entry,
+                price,
+                fees,
+                gross - fees,
+                adverse / entry if adverse > 0.0 else 0.0,
+                favourable / entry if favourable > 0.0 else 0.0,
+                reason,
+            ),
         )
 
     def _clear(self) -> None:

@@ -126,8 +126,8 @@ class RemoteHost:
         for moment in moments:  # the last one is wanted after the loop
             requests = self.decide(moment, None, ())
             if requests:
-                return Glide(moment, requests)
-        return Glide(moment, ())
+                return moment, requests
+        return moment, ()
 
     def stop(self) -> Failure | None:
         """Run ``on_stop``, and take the log."""

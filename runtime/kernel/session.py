@@ -16,6 +16,7 @@ from runtime.kernel.equity import mark
 from runtime.kernel.report import Failure, OrderEntry, RunEnd, RunReport
 from runtime.kernel.tickets import Cancel, OrderRefused, Ticket, canonical, judge
 from runtime.kernel.venue import Venue
+from runtime.model import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,13 +61,8 @@ class Account(NamedTuple):
     open_orders: tuple[OpenOrder, ...]
 
 
-class Glide(NamedTuple):
-    """How far a host went by itself."""
-
-    last: Moment | None
-    """The last bar that it took; None when there was none."""
-    requests: Sequence[Request] | Failure
-    """What was asked for on it."""
+Glide: TypeAlias = "tuple[Moment | None, Sequence[Request] | Failure]"
+"""How far a host went by itself: the last bar that it took (None when there was none), and what was asked for on it."""
 
 
 class StrategyHost(Protocol):
@@ -113,10 +109,7 @@ _CANCEL = Action.CANCEL
 
 
 _Due: TypeAlias = "tuple[int, Ticket | Cancel]"
-"""A request on its way to the venue, and the row at whose open it takes effect. Bare, like ``_Asked``: made for every order."""
-
-_Asked: TypeAlias = "tuple[int, Request | str]"
-"""A line of the order log to be: the row, and what was asked there."""
+"""A request on its way to the venue, and the row at whose open it takes effect. Bare: made for every order."""
 
 
 class Session:
@@ -139,7 +132,7 @@ class Session:
         self._instrument = instrument
         self._limits = limits
         self._pending: deque[_Due] = deque()
-        self._log: list[_Asked] = []
+        self._log: list[OrderEntry] = []
         self._asked = 0
         self._orders = 0
         self._rows = 0
@@ -267,7 +260,7 @@ class Session:
         if self.venue.resting or self._pending:
             waiting = [*self.venue.resting, *(order for _, order in self._pending if isinstance(order, Ticket))]
             seen = tuple(ticket.seen() for ticket in waiting)
-        return Account(books.cash, books.position, books.entry_price if books.position else None, seen)
+        return record(Account, (books.cash, books.position, books.entry_price if books.position else None, seen))
 
     def _take(self, requests: Sequence[Request] | Failure, row: int, bar: Bar) -> None:
         if isinstance(requests, Failure):
@@ -279,24 +272,19 @@ class Session:
             self.end = RunEnd.FLOODED
             return
         due = row + 1 + self._config.decision_delay
+        venue, pending, most = self.venue, self._pending, limits.open_orders
         for asked in requests:
             request = self._numbered(asked)
             try:
-                self._pending.append((due, self._judged(request)))
+                order = judge(request, self._config, self._instrument)
+                if len(venue.resting) + len(pending) >= most and type(order) is Ticket:
+                    raise OrderRefused(f"too many open orders: at most {most} may wait")  # noqa: TRY301 - as if judge did
+                pending.append((due, order))
+                venue.changed = True
             except OrderRefused as refusal:
-                self.venue.refuse(bar, str(refusal), request.id)
-                self._log.append((row, canonical(request)))
-            else:
-                # Its values are plain numbers then, and can be written down when the run is over, all in one go. A tag may be
-                # longer than what is kept of it.
-                self.venue.changed = True
-                self._log.append((row, canonical(request) if request.tag else request))
-
-    def _judged(self, request: Request) -> Ticket | Cancel:
-        order, most = judge(request, self._config, self._instrument), self._limits.open_orders
-        if len(self.venue.resting) + len(self._pending) >= most and type(order) is Ticket:
-            raise OrderRefused(f"too many open orders: at most {most} may wait")
-        return order
+                venue.refuse(bar, str(refusal), request.id)
+            # At once, not when the run is over: a text is less for the garbage collector to walk over than a request.
+            self._log.append(record(OrderEntry, (row, canonical(request))))
 
     def _numbered(self, request: Request) -> Request:
         """The request under its own number: what a host says about that is checked, not believed."""
@@ -344,9 +332,7 @@ class Session:
             refused=tuple(self.venue.refused),
             refused_count=self.venue.refused_count,
             open_orders=self._still_open(),
-            order_log=tuple(
-                [OrderEntry(row, asked if type(asked) is str else canonical(asked)) for row, asked in self._log]  # type: ignore[arg-type]  # a request
-            ),
+            order_log=tuple(self._log),
             log=tuple(self._host.log),
             ruined=self.venue.ruined,
             last_row=self._rows - 1 if self._rows else None,

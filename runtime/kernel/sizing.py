@@ -150,6 +150,8 @@ class Sizer:
             quantity = floor_to(wanted, lot)
             self._check_size(quantity, wanted, price)
         if self.is_cash:
+            if wanted is None:  # what is affordable is paid for
+                return quantity
             need = quantity * price + fee_of(self._costs, quantity, price)
             if need > cash:
                 raise OrderRefused(f"insufficient cash: need {need:.2f}, have {cash:.2f}")

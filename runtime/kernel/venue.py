@@ -32,7 +32,7 @@ from runtime.kernel.portfolio import Mark, Portfolio
 from runtime.kernel.report import Refusal, Trade
 from runtime.kernel.sizing import Sizer
 from runtime.kernel.tickets import Cancel, OrderRefused, Ticket
-from runtime.model import Fill, OrderType, Side
+from runtime.model import Fill, OrderType, Side, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ class Venue:
         self.market: list[Ticket] = []
         self.fills: list[Fill] = []
         self.trades: list[Trade] = []
-        self.marks: list[Mark] = [Mark(0, config.cash, 0.0)]
+        self.marks: list[Mark] = [(0, config.cash, 0.0)]
         self.refused: list[Refusal] = []
         self.refused_count = 0
         self.ruined = False
@@ -103,7 +103,7 @@ class Venue:
         if order.action is _TARGET and self.resting:
             self.resting = [t for t in self.resting if t.side is self._sizer.reducing_side]
         is_settled_later = order.action is _TARGET and order.type is _MARKET  # at the open, where its price is known
-        if not is_settled_later and not self._settle_side(order, last_close):
+        if order.side is None and not is_settled_later and not self._settle_side(order, last_close):
             self.refuse(bar, "nothing to close: the position is 0", order.id)
         elif order.type is _MARKET:
             if order.action is _TARGET and self.market:
@@ -174,7 +174,7 @@ class Venue:
             self._close_phase()
         if self.ruined:
             # Whatever is left, a ruined account is worth nothing from this bar on.
-            self.marks[marked:] = [Mark(row, 0.0, 0.0)]
+            self.marks[marked:] = [(row, 0.0, 0.0)]
 
     def refuse(self, bar: Bar, reason: str, order_id: int) -> None:
         """Count a refusal; the first hundred are kept with their reasons."""
@@ -217,7 +217,7 @@ class Venue:
             if order.action is _TARGET:
                 self._settle_side(order, price)
         if len(market) == 1 and not self.resting:
-            self._execute(market[0], Hit(price, True))
+            self._execute(market[0], price, slips=True)
             return
         late: list[tuple[Ticket, Hit]] = []
         for side in _SELLS_FIRST:
@@ -225,10 +225,10 @@ class Venue:
                 late.extend(self._resting_at_open(side, price))
             for order in market:
                 if order.side is side:
-                    self._execute(order, Hit(price, slips=True))
+                    self._execute(order, price, slips=True)
         # A resting sell that came through together with the buy that it belongs to: the buy first, at the same price.
         for order, hit in late:
-            self._execute(order, hit)
+            self._execute(order, hit.price, slips=hit.slips)
 
     def _resting_at_open(self, side: Side, price: float) -> list[tuple[Ticket, Hit]]:
         """Fill what is through; gives the sells that nothing is there for yet."""
@@ -238,7 +238,7 @@ class Venue:
             if hit is not None and self._sizer.is_uncovered(order):
                 late.append((order, hit))
             elif hit is not None:
-                self._execute(order, hit)
+                self._execute(order, hit.price, slips=hit.slips)
         return late
 
     def _leave_at_open(self, price: float) -> None:
@@ -342,15 +342,15 @@ class Venue:
     def _late_sell(self, order: Ticket) -> None:
         """A sell that was touched with nothing to sell: it may belong to a buy of this bar, else it is refused."""
         if self._entry is None or not self.books.position:
-            self._execute(order, Hit(self._bar.close, slips=False))
+            self._execute(order, self._bar.close, slips=False)
             return
         hit, order.triggered = inside(order, self._entry)
         if hit is not None:
-            self._execute(order, hit)
+            self._execute(order, hit.price, slips=hit.slips)
 
     def _enter(self, order: Ticket, hit: Hit) -> None:
         before = self.books.position
-        self._execute(order, hit)
+        self._execute(order, hit.price, slips=hit.slips)
         position = self.books.position
         same_side = (position > 0.0) is (before > 0.0)
         if position == 0.0 or (same_side and abs(position) <= abs(before)):
@@ -370,7 +370,7 @@ class Venue:
         books, bar = self.books, self._bar
         if books.position < 0.0 and self._borrow:
             books.charge(-books.position * bar.close * self._borrow)
-            self.marks.append(Mark(self._row, books.cash, books.position))
+            self.marks.append((self._row, books.cash, books.position))
             self.changed = True
         if not self._is_cash and books.equity(bar.close) <= 0.0:
             if books.position:
@@ -391,15 +391,16 @@ class Venue:
 
     # Fills ------------------------------------------------------------------------------------------------------
 
-    def _execute(self, order: Ticket, hit: Hit) -> None:
-        """Fill an order, or refuse it. Either way it is done."""
+    def _execute(self, order: Ticket, price: float, *, slips: bool) -> None:
+        """Fill an order that was hit at ``price``, or refuse it. Either way it is done."""
         self.changed = True
         if order.type is not _MARKET:
             self.resting = [t for t in self.resting if t.id != order.id]
         side = order.side
         if side is None:
             raise AssertionError(order)
-        price = hit.price if self._never_slips else self._price(hit, side)
+        if slips and not self._never_slips:
+            price = self._slipped(price, side)
         try:
             quantity = self._sizer.size(order, side, price)
         except OrderRefused as refusal:
@@ -418,7 +419,8 @@ class Venue:
         books, bracket = self.books, self.books.bracket
         side = _SELL if books.position > 0.0 else _BUY
         order_id = ENGINE_ORDER if bracket is None or reason in {"ruin", "margin"} else bracket.order_id
-        self._book(self._fill(side, abs(books.position), self._price(hit, side), reason, order_id), reason)
+        price = self._slipped(hit.price, side) if hit.slips and not self._never_slips else hit.price
+        self._book(self._fill(side, abs(books.position), price, reason, order_id), reason)
         if reason == "ruin":
             self._ruin()
 
@@ -426,23 +428,21 @@ class Venue:
         self.ruined = self.changed = True
         self.resting, self.market = [], []
 
-    def _price(self, hit: Hit, side: Side) -> float:
-        if not hit.slips or self._never_slips:
-            return hit.price
-        price = slipped(self._costs, hit.price, buying=side is _BUY)
+    def _slipped(self, price: float, side: Side) -> float:
+        worse = slipped(self._costs, price, buying=side is _BUY)
         # Nothing trades at zero: a sale at the last tick has nowhere to slip to.
-        return ceil_to(price, self._tick) if side is _BUY else floor_to(price, self._tick) or hit.price
+        return ceil_to(worse, self._tick) if side is _BUY else floor_to(worse, self._tick) or price
 
     def _fill(self, side: Side, quantity: float, price: float, tag: str, order_id: int) -> Fill:
         fee = fee_of(self._costs, quantity, price)
         if self._is_cash and side is _SELL:
             fee = fee_within(fee, self.books.cash, quantity * price)
-        return Fill(self._bar[0], side, quantity, price, fee, tag, order_id)
+        return record(Fill, (self._bar[0], side, quantity, price, fee, tag, order_id))
 
     def _book(self, fill: Fill, reason: str) -> None:
         trade = self.books.apply(self._row, fill, reason)
         if trade is not None:
             self.trades.append(trade)
         self.fills.append(fill)
-        self.marks.append(Mark(self._row, self.books.cash, self.books.position))
+        self.marks.append((self._row, self.books.cash, self.books.position))
         self.changed = True

@@ -310,8 +310,8 @@ class _ScreenedHost:
         for moment in moments:
             requests = self.decide(moment, None, ())
             if requests:
-                return Glide(moment, requests)
-        return Glide(moment, ())
+                return moment, requests
+        return moment, ()
 
     def stop(self) -> Failure | None:
         return self._host.stop()

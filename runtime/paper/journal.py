@@ -188,11 +188,9 @@ class Journal:
             session.flush()
             self._reach("fill")
             told.append(facts | {"order": fill.order_id})
-        for mark in step.marks:
+        for bar, cash, position in step.marks:
             self._ledger += 1
-            session.add(
-                LedgerRow(run=self._run, number=self._ledger, bar=mark.row, cash=mark.cash, position=mark.position)
-            )
+            session.add(LedgerRow(run=self._run, number=self._ledger, bar=bar, cash=cash, position=position))
             session.flush()
             self._reach("ledger")
         return told

@@ -52,10 +52,10 @@ class Memory:
             spent = trade.quantity * trade.entry_price
             side = "buy" if trade.side is Side.BUY else "sell"
             self.trips.append(RoundTrip(end, side, trade.pnl / spent if spent else 0.0, trade.exit_reason))
-        for mark in step.marks:
-            if abs(mark.position) > abs(self._position):
+        for _, _, position in step.marks:
+            if abs(position) > abs(self._position):
                 self.opened.append(end)
-            self._position = mark.position
+            self._position = position
 
     def end(self, ts: datetime) -> datetime:
         """The end of the bar that opens then."""

@@ -80,8 +80,8 @@ class ProgramHost:
         for moment in moments:  # the last one is wanted after the loop
             requests = self._ask(moment)
             if requests:
-                return Glide(moment, requests)
-        return Glide(moment, ())
+                return moment, requests
+        return moment, ()
 
     def _ask(self, moment: Moment) -> Sequence[Request]:
         before, self._before = self._before, moment

@@ -10,7 +10,6 @@ from functools import wraps
 
 import pytest
 
-from runtime.kernel.portfolio import Mark
 from runtime.kernel.venue import Venue
 from runtime.model import Side
 
@@ -20,23 +19,43 @@ DUST = 1e-9
 def assert_inside(monkeypatch):
     """Make every venue assert its books until the end of the test."""
     for owner, name, check in (
-        (Venue, "_price", _price_is_in_the_bar),
+        (Venue, "_execute", _order_trades_in_the_bar),
+        (Venue, "_leave", _exit_trades_in_the_bar),
         (Venue, "_book", _books_add_up),
         (Venue, "trade", _marked_as_held),
     ):
         monkeypatch.setattr(owner, name, check(getattr(owner, name)))
 
 
-def _price_is_in_the_bar(original):
+def _order_trades_in_the_bar(original):
     @wraps(original)
-    def checked(venue, hit, side):
-        bar, price = venue._bar, original(venue, hit, side)
-        assert bar.low <= hit.price <= bar.high
-        assert price >= hit.price if side is Side.BUY else price <= hit.price
-        assert hit.slips or price == hit.price
-        return price
+    def checked(venue, order, price, *, slips):
+        known = len(venue.fills)
+        original(venue, order, price, slips=slips)
+        _check_prices(venue, known, price, slips)
 
     return checked
+
+
+def _exit_trades_in_the_bar(original):
+    @wraps(original)
+    def checked(venue, hit, reason):
+        known = len(venue.fills)
+        original(venue, hit, reason)
+        assert len(venue.fills) == known + 1
+        _check_prices(venue, known, hit.price, hit.slips)
+
+    return checked
+
+
+def _check_prices(venue, known, price, slips):
+    bar = venue._bar
+    assert bar.low <= price <= bar.high
+    assert len(venue.fills) <= known + 1
+    for fill in venue.fills[known:]:
+        assert fill.price >= price if fill.side is Side.BUY else fill.price <= price
+        if not slips:
+            assert fill.price == price
 
 
 def _books_add_up(original):
@@ -70,7 +89,7 @@ def _marked_as_held(original):
         original(venue, row, bar)
         books = venue.books
         if venue.ruined:
-            assert venue.marks[-1] == Mark(row, 0.0, 0.0)
+            assert venue.marks[-1] == (row, 0.0, 0.0)
             assert books.position == 0.0
             assert not venue.resting
             assert not venue.market
@@ -80,7 +99,7 @@ def _marked_as_held(original):
         if not venue._is_cash:
             assert books.equity(bar.close) > 0.0
         if books.position == 0.0:
-            first = venue.marks[0].cash
+            first = venue.marks[0][1]
             earned = sum(trade.pnl for trade in venue.trades)
             traded = sum(fill.quantity * fill.price for fill in venue.fills)
             assert books.cash - first == pytest.approx(earned, rel=1e-6, abs=1e-9 * (first + traded))

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime.kernel import AccountKind, Costs, LocalHost, RunConfig, RunEnd, RunLimits, Session, run_strategy
-from runtime.kernel.backtest import columns_of
-from runtime.kernel.session import Glide
+from runtime.desk import Request
+from runtime.kernel import Account, AccountKind, Costs, LocalHost, RunConfig, RunEnd, RunLimits, Session, run_strategy
+from runtime.kernel.backtest import columns_of, run_host
+from runtime.kernel.report import OrderEntry, Trade
 from runtime.market.bars import Bars
-from runtime.model import Instrument, Timeframe
+from runtime.model import Fill, Instrument, Timeframe
 from runtime.strategy import Strategy, crossed_above, crossed_below, param
 
 N = 160
@@ -117,9 +118,9 @@ def test_a_host_that_stops_at_every_bar_gives_the_same_run(seed, account):
             for moment in moments:
                 requests = self.decide(moment, None, ())
                 if requests:
-                    return Glide(moment, requests)
-                return Glide(moment, ())
-            return Glide(None, ())
+                    return moment, requests
+                return moment, ()
+            return None, ()
 
     bars, config = walk(seed), RunConfig(account=account, costs=Costs(slippage_bps=3))
     session = Session(
@@ -135,6 +136,29 @@ def test_a_host_that_stops_at_every_bar_gives_the_same_run(seed, account):
     assert stepped.trades == whole.trades
     assert stepped.order_log == whole.order_log
     np.testing.assert_array_equal(stepped.equity, whole.equity)
+
+
+def test_what_is_made_past_its_constructor_has_all_its_fields():
+    """``model.record`` counts nothing; a field that is added must be added where an order makes its records, too."""
+    handed = []
+
+    class Told(LocalHost):
+        def decide(self, moment, account, fills):
+            requests = super().decide(moment, account, fills)
+            handed.extend([*([account] if account is not None else []), *requests])
+            return requests
+
+        def glide(self, moments):
+            last, requests = super().glide(moments)
+            handed.extend(requests)
+            return last, requests
+
+    bars = walk(7, 600)
+    report = run_host(Told(Mixed, bars.instrument, bars.timeframe, RunLimits()), bars, RunConfig())
+    made = [*handed, *report.fills, *report.trades, *report.order_log]
+    assert {type(item) for item in made} == {Account, Request, Fill, Trade, OrderEntry}
+    for item in made:
+        assert type(item)(*item) == item  # the constructor counts
 
 
 def test_rows_made_once_may_be_shared():
