@@ -84,9 +84,9 @@ class ProgramHost:
         return moment, ()
 
     def _ask(self, moment: Moment) -> Sequence[Request]:
-        before, self._before = self._before, moment
-        fired = Fired(enter=False, leave=False) if before is None else self._source.at(moment, before)
-        return self._desk.ask(moment, fired)
+        # The very first bar stands before itself: what compares two bars cannot hold there, and everything else can.
+        before, self._before = self._before or moment, moment
+        return self._desk.ask(moment, self._source.at(moment, before))
 
     def stop(self) -> Failure | None:
         """Nothing to do."""

@@ -61,7 +61,7 @@ def holds(groups: RuleGroups, now: Moment, before: Moment, zone: Zone) -> bool:
     Args:
         groups: the rules.
         now: the bar, with the values of the declared series.
-        before: the bar before it.
+        before: the bar before it; the bar itself where there is none, so that nothing crosses.
         zone: where minutes are counted.
     """
     return any(all(_holds(rule, now, before, zone) for rule in group) for group in groups)

@@ -183,4 +183,5 @@ class _Trader:
             return price
         if side is Side.BUY:
             return ceil_to(slipped(costs, price, buying=True), self._tick)
-        return floor_to(slipped(costs, price, buying=False), self._tick)
+        # As at the venue, a sale at the last tick has nowhere to slip to.
+        return floor_to(slipped(costs, price, buying=False), self._tick) or price

@@ -56,7 +56,7 @@ CONFIGS = st.builds(
     ),
     st.sampled_from([0.0, 10.0, 250.0]),
     st.sampled_from([0.0, 3.0]),
-    st.sampled_from([0.0, 20.0]),
+    st.sampled_from([0.0, 20.0, 9_990.0]),
     st.integers(0, 2),
     st.sampled_from(AccountKind),
 )
@@ -99,11 +99,13 @@ def programs(draw: st.DrawFn) -> Program:
     else:
         action = draw(st.sampled_from([Action.BUY, Action.BUY, Action.SELL]))
         entry = Request(0, action, kind, draw(st.sampled_from([1.0, 7.5, 100.0, 2_500.0])), **bracket)
+    enter, leave = draw(groups), draw(groups)
+    crosses = any(rule.operator.crosses for group in (*enter, *leave) for rule in group)
     return Program(
         calls=calls,
-        need=2,
-        enter=draw(groups),
-        leave=draw(groups),
+        need=2 if crosses else 1,
+        enter=enter,
+        leave=leave,
         entry=entry,
         points=draw(st.builds(Points, DISTANCES, DISTANCES, DISTANCES) | st.none()),
         offset=None if kind is None else draw(st.sampled_from([0.0, 0.01, 0.05])),
