@@ -106,7 +106,8 @@ class Sizer:
         if (gap > 0.0) is (weight > 0.0):
             return math.copysign(self._growth(abs(gap), weight, price), gap)
         fee_share = self._costs.fee_bps / 10_000.0 + self._costs.fee_per_unit / price
-        change = abs(gap) / (price * (1.0 - fee_share))
+        # Where the fee takes all of what a unit brings, no sale comes nearer to the target: all of it goes.
+        change = abs(gap) / (price * (1.0 - fee_share)) if fee_share < 1.0 else _MOST
         change = max(change, (abs(gap) + self._costs.fee_minimum) / price)
         if change >= abs(books.position) * (1.0 - _WHOLE) and (weight > 0.0) is (books.position > 0.0):
             return -books.position

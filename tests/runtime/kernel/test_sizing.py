@@ -308,3 +308,29 @@ def test_the_largest_target_counts_the_minimum_fee_once(play):
     report = play([100, 100], {0: lambda s: s.target(2.0)}, costs=costs, account=AccountKind.MARGIN)
     quantity = report.position[-1]
     assert quantity * 100 * 0.5 == pytest.approx(100_000 - quantity * 100 * 0.001)
+
+
+@pytest.mark.parametrize("per_unit", [0.99, 1.0, 1.5])
+@pytest.mark.parametrize("kind", AccountKind)
+def test_a_shrinking_target_goes_whole_where_the_fee_takes_what_a_unit_brings(play, per_unit, kind):
+    """At a price of 1 a fee of 1 a unit leaves nothing: no smaller sale meets the target, and there is no dividing by it."""
+    report = play(
+        [100, 100, 1, 1],
+        {0: lambda s: s.target(0.5), 1: lambda s: s.target(0.001)},
+        costs=Costs(fee_bps=0.0, fee_per_unit=per_unit),
+        account=kind,
+        instrument={"initial_margin": 1.0, "lot": 0.5},
+    )
+    bought, sold = report.fills
+    assert sold.quantity == bought.quantity
+    assert report.position[-1] == 0.0
+
+
+def test_a_short_target_shrinks_whole_where_the_fee_takes_what_a_unit_brings(play):
+    report = play(
+        [100, 100, 1, 1],
+        {0: lambda s: s.target(-0.5), 1: lambda s: s.target(-0.000_1)},
+        costs=Costs(fee_bps=0.0, fee_per_unit=1.0),
+        **MARGIN,
+    )
+    assert report.position[-1] == 0.0
