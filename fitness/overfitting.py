@@ -92,8 +92,9 @@ def overfitting_probability(returns: Matrix, *, blocks: int = 16) -> Overfitting
 def _ratios(sums: Matrix, squares: Matrix, count: int) -> Matrix:
     means = sums / count
     variances = np.maximum(squares / count - means * means, 0.0) * count / (count - 1)
-    # What never moved is worth nothing, not an infinity.
-    is_moving = variances > 1e-28
+    # What never moved is worth nothing, not an infinity. A difference of squares leaves some ulps of them, so the limit is one of
+    # them, too: it is reached by a ratio per bar of three million.
+    is_moving = variances > 1e-28 + 1e-13 * squares / count
     ratios: Matrix = np.where(is_moving, means / np.sqrt(np.where(is_moving, variances, 1.0)), 0.0)
     return ratios
 

@@ -57,6 +57,14 @@ def test_ties_get_their_mean_rank_and_idle_trials_a_ratio_of_zero():
     assert overfitting_probability(np.zeros((100, 3)), blocks=4).loss == 0.0
 
 
+@pytest.mark.parametrize("level", [0.3, 0.01, -0.01, 1e-5])
+def test_a_constant_is_worth_nothing_whatever_its_level(level):
+    """A mean of equal squares misses the square of their mean by an ulp: a ratio of a hundred million, chosen in every split."""
+    moving = np.random.default_rng(3).standard_normal((40, 2)) * 0.01
+    idle = overfitting_probability(np.column_stack((moving, np.zeros(40))), blocks=4)
+    assert overfitting_probability(np.column_stack((moving, np.full(40, level))), blocks=4) == idle
+
+
 def test_too_little_to_split_is_undefined_and_odd_blocks_are_refused():
     assert overfitting_probability(np.zeros((10, 1))) is None
     assert overfitting_probability(np.zeros((10, 5))) is None
