@@ -529,7 +529,8 @@ class Reference:
                 size = min(self.most_for(abs(gap), price), self.most_on_margin(price, gap > 0))
             return math.copysign(self.lots(size), gap)
         share = self.costs.fee_bps / 10_000.0
-        by_share = abs(gap) / (price * (1.0 - share) - self.costs.fee_per_unit)
+        kept = price * (1.0 - share) - self.costs.fee_per_unit
+        by_share = abs(gap) / kept if kept > 0.0 else 1e15
         size = max(by_share, (abs(gap) + self.costs.fee_minimum) / price)
         if size >= abs(self.position) * (1 - 1e-9) and (weight > 0) == (self.position > 0):
             return -self.position

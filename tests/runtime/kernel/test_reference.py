@@ -98,7 +98,7 @@ _config = st.builds(
     costs=st.builds(
         Costs,
         fee_bps=st.sampled_from([0.0, 10.0, 150.0]),
-        fee_per_unit=st.sampled_from([0.0, 0.0, 0.013]),
+        fee_per_unit=st.sampled_from([0.0, 0.0, 0.013, 100.0]),
         fee_minimum=st.sampled_from([0.0, 0.0, 1.0, 37.0]),
         slippage_bps=st.sampled_from([0.0, 0.0, 7.0]),
     ),
