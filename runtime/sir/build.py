@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -133,7 +133,16 @@ def stretch(bars: Bars, dates: PlannedRange | None, timezone: str) -> Stretch:
     if dates is None:
         return Stretch(bars, 0)
     zone = ZoneInfo(timezone)
-    first = datetime.combine(dates.start, time(0), zone).astimezone(UTC).timestamp()
-    beyond = datetime.combine(dates.end + timedelta(days=1), time(0), zone).astimezone(UTC).timestamp()
+    first, beyond = _midnight(dates.start, zone), _midnight(dates.end, zone, later=1)
     start, stop = (int(row) for row in np.searchsorted(bars.ts, [first, beyond]))
     return Stretch(bars.between(0, stop), min(start, stop))
+
+
+# No market data lie outside these years (``runtime.market.calendar``), and a day at the end of what a date can be has no next one.
+_FIRST_DAY, _LAST_DAY = date(1799, 1, 1), date(2201, 1, 1)
+
+
+def _midnight(day: date, zone: ZoneInfo, *, later: int = 0) -> float:
+    """When a day, or one so many days later, begins there: seconds since 1970 UTC."""
+    known = min(max(day, _FIRST_DAY), _LAST_DAY) + timedelta(days=later)
+    return datetime.combine(known, time(0), zone).astimezone(UTC).timestamp()
