@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from patience import wait_until
 
 from flows.tasks import STATE_NAMES
 
@@ -48,14 +49,6 @@ def processes_of(home):
             if str(home).encode() in environment and state != "Z":
                 found.append(int(entry.name))
     return found
-
-
-def wait_until(condition, seconds=300):
-    for _ in range(seconds * 10):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not happen in time")
 
 
 def test_a_night_tells_its_funnel_and_keeps_every_trial(night):
@@ -148,7 +141,7 @@ def test_only_the_whole_night_sends_heartbeats(night, prefect_url):
         events = post(prefect_url, "events/filter", {"filter": wanted, "limit": 50})["events"]
         return [each["resource"]["prefect.resource.name"] for each in events]
 
-    wait_until(lambda: any(name.startswith("evolve ") for name in beating()))
+    wait_until(lambda: any(name.startswith("evolve ") for name in beating()), "the night's heartbeat")
     assert [name for name in beating() if name.startswith("generation ")] == []
 
 
@@ -201,7 +194,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(tmp_path, with
         count = listed[0]["trials"] if listed else 0
     process.kill()
     process.communicate()
-    wait_until(lambda: not processes_of(with_server.home))
+    wait_until(lambda: not processes_of(with_server.home), "the end of all processes")
     (run,) = with_server.run("runs", "list", "--json").document
     # Nobody was left to write down an end; who lists runs sees that nobody works on it.
     assert (run["status"], run["resume"]) == ("cut short", f"trigate evolve --resume {run['id']}")
@@ -226,13 +219,13 @@ def test_ctrl_c_ends_a_run_quietly_and_leaves_it_resumable(trigate):
         listed = trigate.run("runs", "list", "--json").document
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=600)
-    assert process.returncode == 130
+    assert process.returncode == 130, (out, err)
     assert "Traceback" not in out + err
     assert err.strip().endswith(f"trigate evolve --resume {listed[0]['id']}"), err
     assert len(err.strip().splitlines()) == 1, err
     (run,) = trigate.run("runs", "list", "--json").document
     assert run["status"] == "interrupted"
-    wait_until(lambda: not processes_of(trigate.home))
+    wait_until(lambda: not processes_of(trigate.home), "the end of all processes")
 
 
 @pytest.mark.slow
