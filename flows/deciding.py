@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import TrialLedger
-from evolution.pool import Binding, Pool
-from evolution.pool.promotion import PromotionRefused
+from evolution.pool import Binding, LookContext, Pool, PromotionRefused
 from flows.clock import now
 from flows.confirmations import stored_confirmation
 from flows.identity import config_hash
@@ -86,29 +85,11 @@ class Desk:
         unconfirmed = self.unconfirmed(entry)
         if unconfirmed is not None:
             return PromotionRefused(reason=unconfirmed)
-        return self.pool.promote(
-            entry.id,
-            by=by,
-            reason=reason,
-            signer=signer,
-            binding=self._binding(entry),
-            config=self._settings.run_config(),
-            open_vault=lambda: vault(entry.binding.dataset, self.home),
-            open_runner=self._runner,
-        )
+        return self.pool.promote(entry.id, by=by, reason=reason, signer=signer, context=self._context(entry))
 
     def rescore(self, entry: PoolEntry, *, by: str, reason: str, signer: Signer | None) -> Rescore:
         """Spend one look at newer bars on a promoted entry (``Pool.rescore``)."""
-        return self.pool.rescore(
-            entry.id,
-            by=by,
-            reason=reason,
-            signer=signer,
-            binding=self._binding(entry),
-            config=self._settings.run_config(),
-            open_vault=lambda: vault(entry.binding.dataset, self.home),
-            open_runner=self._runner,
-        )
+        return self.pool.rescore(entry.id, by=by, reason=reason, signer=signer, context=self._context(entry))
 
     def decline(self, entry: PoolEntry, *, by: str, reason: str, signer: Signer | None) -> Decided | NotPossible:
         """Turn an entry down, for good (``Pool.decline``)."""
@@ -117,6 +98,14 @@ class Desk:
     def retire(self, entry: PoolEntry, *, by: str, reason: str, signer: Signer | None) -> Decided | NotPossible:
         """Take a promoted entry out of use, for good (``Pool.retire``)."""
         return self.pool.retire(entry.id, by=by, reason=reason, signer=signer)
+
+    def _context(self, entry: PoolEntry) -> LookContext:
+        return LookContext(
+            binding=self._binding(entry),
+            config=self._settings.run_config(),
+            open_vault=lambda: vault(entry.binding.dataset, self.home),
+            open_runner=self._runner,
+        )
 
     def _binding(self, entry: PoolEntry) -> Binding:
         """Data, configuration and engine as they are now."""

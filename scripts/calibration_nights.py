@@ -29,6 +29,7 @@ from evolution.census import TrialCensus
 from evolution.pool import (
     Entered,
     EntryStatus,
+    LookContext,
     LookFailed,
     LookPolicy,
     NotAdmitted,
@@ -212,10 +213,12 @@ def _promote(night: Night, home: Path, task: Task, runner: Runner) -> str:
         entry.id,
         by="Calibration",
         reason="the best on validation",
-        binding=entry.binding,
-        config=night.settings.run_config(),
-        open_vault=lambda: open_vault(SET, home),
-        open_runner=lambda _: nullcontext(runner),
+        context=LookContext(
+            binding=entry.binding,
+            config=night.settings.run_config(),
+            open_vault=lambda: open_vault(SET, home),
+            open_runner=lambda _: nullcontext(runner),
+        ),
         policy=LookPolicy(alpha=task.alpha, budget=max(task.alpha, 0.05)),
     )
     return "promoted" if isinstance(outcome, Promoted) else "failed" if isinstance(outcome, LookFailed) else "refused"

@@ -27,6 +27,7 @@ from evolution.llm.parse import (
 )
 from evolution.llm.plain import one_line
 from evolution.llm.prompt import (
+    Asking,
     Manner,
     Prompt,
     PromptText,
@@ -99,7 +100,8 @@ class DocumentPrompts:
         }
         text = prompt_text(f"document_{manner.value}")
         return DocumentTask(
-            prompts=self,
+            system=self.system,
+            is_held=self.is_held,
             manner=manner,
             question=text.fill(**pieces),
             version=f"{self.system.version} {text.version} {directions.version}",
@@ -109,20 +111,18 @@ class DocumentPrompts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentTask:
+class DocumentTask(Asking):
     """One document to be written; see ``evolution.llm.prompt.Task``."""
 
-    prompts: DocumentPrompts
-    manner: Manner
-    question: str
-    version: str
+    is_held: bool
+    """Whether the endpoint holds the answer to the schema."""
     shown: tuple[StrategySource, ...]
     rng: random.Random = field(repr=False)
 
     @property
     def shape(self) -> JsonSchema | None:
         """What the answer is held to."""
-        return document_shape() if self.prompts.is_held else None
+        return document_shape() if self.is_held else None
 
     def first(self) -> Prompt:
         """The question as it is asked at first."""
@@ -130,19 +130,13 @@ class DocumentTask:
 
     def read(self, outcome: Answered, *, is_first: bool) -> Answer | Unreadable:  # noqa: ARG002 - a document is always whole
         """The one reading of an answer: the document that it is, or the one block in it."""
-        hint = _SCHEMA_HINT if self.prompts.is_held else _BLOCK_HINT
+        hint = _SCHEMA_HINT if self.is_held else _BLOCK_HINT
         plain = only_document(outcome) if isinstance(outcome, Text) else None
         found = read_block(outcome, languages=_LANGUAGES, kind="json") if plain is None else plain
         if isinstance(found, Unreadable):
             return replace(found, hint=hint) if "```python" in found.hint else found
         source = StrategySource(found.code.encode("utf-8", "surrogatepass"), Language.SIR)
         return Answer(source=source, hypothesis=found.hypothesis or _idea(source))
-
-    def again(self, flaw: Unreadable) -> Prompt:
-        """The same question after an answer without a reading."""
-        text = prompt_text("again")
-        remark = text.fill(flaw=flaw.flaw.value, message=flaw.message, hint=flaw.hint)
-        return self._prompt(f"{self.question}\n{remark}", f"{self.version} {text.version}")
 
     def repair(self, source: StrategySource, findings: Sequence[Finding]) -> Prompt:
         """The question, the document that was refused as the model's own words, and what the compiler says of it."""
@@ -156,13 +150,9 @@ class DocumentTask:
             for each in findings[:_MOST_FINDINGS]
         ]
         said = source.data.decode("utf-8", "replace")
-        answer = Message(Role.ASSISTANT, said if self.prompts.is_held else f"```json\n{said}```")
+        answer = Message(Role.ASSISTANT, said if self.is_held else f"```json\n{said}```")
         demand = Message(Role.USER, text.fill(findings=data_block(entries, self.rng)))
         return self._prompt(self.question, f"{self.version} {text.version}", answer, demand)
-
-    def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
-        system = Message(Role.SYSTEM, self.prompts.system.text)
-        return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
 
 
 @cache

@@ -132,7 +132,7 @@ class Prompts:
         pieces["history"] = history(manner, background, parents, rng)
         text = prompt_text(manner.value)
         return Task(
-            prompts=self,
+            system=self.system,
             manner=manner,
             question=text.fill(**pieces),
             version=f"{self.system.version} {text.version} {directions.version}",
@@ -162,13 +162,30 @@ class Prompts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One child to be written: the first question, how to ask again, and how to read what comes."""
+class Asking:
+    """One child to be written, in whatever language: the question, and how to ask it again."""
 
-    prompts: Prompts
+    system: PromptText
     manner: Manner
     question: str
     version: str
+    """Versions of the texts in the question and of the system text."""
+
+    def again(self, flaw: Unreadable) -> Prompt:
+        """The same question after an answer without a reading. Its text does not come back: there is nothing to mend."""
+        text = prompt_text("again")
+        remark = text.fill(flaw=flaw.flaw.value, message=flaw.message, hint=flaw.hint)
+        return self._prompt(f"{self.question}\n{remark}", f"{self.version} {text.version}")
+
+    def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
+        system = Message(Role.SYSTEM, self.system.text)
+        return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task(Asking):
+    """One strategy file to be written: the first question, and how to read what comes."""
+
     shown: tuple[StrategySource, ...]
     """The parents as the model sees them; empty when it sees none."""
     edits: bool
@@ -195,12 +212,6 @@ class Task:
             return changed
         return Answer(source=StrategySource.from_text(changed), hypothesis=found.hypothesis)
 
-    def again(self, flaw: Unreadable) -> Prompt:
-        """The same question after an answer without a reading. Its text does not come back: there is nothing to mend."""
-        text = prompt_text("again")
-        remark = text.fill(flaw=flaw.flaw.value, message=flaw.message, hint=flaw.hint)
-        return self._prompt(f"{self.question}\n{remark}", f"{self.version} {text.version}")
-
     def repair(self, source: StrategySource, findings: Sequence[Finding]) -> Prompt:
         """The question, the source that the gates refused as the model's own words, and what they found in it."""
         text = prompt_text("repair")
@@ -209,10 +220,6 @@ class Task:
         answer = Message(Role.ASSISTANT, _fenced(source.text))
         demand = Message(Role.USER, text.fill(findings=data_block(entries, self.rng)))
         return self._prompt(self.question, f"{self.version} {text.version}", answer, demand)
-
-    def _prompt(self, question: str, version: str, *more: Message) -> Prompt:
-        system = Message(Role.SYSTEM, self.prompts.system.text)
-        return Prompt(messages=(system, Message(Role.USER, question), *more), version=version)
 
 
 def history(manner: Manner, background: Background, parents: Sequence[Trial], rng: random.Random) -> str:

@@ -27,7 +27,16 @@ from evolution.pool.exhibits import AdmissionLimits
 from evolution.pool.intake import AlreadyIn, Consideration, Entered, NotAdmitted
 from evolution.pool.looks import LookPolicy
 from evolution.pool.people import Attestation, NoAuthority, People, Person, PersonError, Signer
-from evolution.pool.promotion import Faded, Held, LookFailed, Promoted, Promotion, PromotionRefused, Rescore
+from evolution.pool.promotion import (
+    Faded,
+    Held,
+    LookContext,
+    LookFailed,
+    Promoted,
+    Promotion,
+    PromotionRefused,
+    Rescore,
+)
 from evolution.pool.runner import CageRunner, open_runner
 from evolution.pool.segment import Runner, Segment, SegmentFailure, SegmentFigures
 from evolution.pool.shelf import binding_of
@@ -58,6 +67,7 @@ __all__ = [
     "Faded",
     "Held",
     "IssuedCode",
+    "LookContext",
     "LookFailed",
     "LookPolicy",
     "NoAuthority",

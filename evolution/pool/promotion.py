@@ -99,6 +99,18 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LookContext:
+    """What a look is bound to, and how it is taken."""
+
+    binding: Binding
+    """Data, configuration and engine as they are now; they must be those of the entry's admission."""
+    config: RunConfig
+    """How to run it: the configuration behind ``binding.config_hash``."""
+    open_vault: VaultOpener
+    open_runner: RunnerOpener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Begun:
     """A charged look and its cells."""
 
@@ -106,15 +118,12 @@ class _Begun:
     cells: tuple[Cell, ...]
 
 
-def promote(  # noqa: PLR0913 - a promotion is bound to all of this
+def promote(
     engine: Engine,
     entry: PoolEntry,
     request: Request,
+    context: LookContext,
     *,
-    binding: Binding,
-    config: RunConfig,
-    open_vault: VaultOpener,
-    open_runner: RunnerOpener,
     now: Callable[[], datetime],
 ) -> Promotion:
     """Promote an entry if its one look at the vault allows it.
@@ -123,18 +132,13 @@ def promote(  # noqa: PLR0913 - a promotion is bound to all of this
         engine: The store.
         entry: What to promote.
         request: Who asks and why, checked before; and what a look costs and asks for.
-        binding: Data, configuration and engine as they are now; they must be those of the entry's admission.
-        config: How to run it: the configuration behind ``binding.config_hash``.
-        open_vault: Opens the vault.
-        open_runner: Opens a runner for the vault's bars.
+        context: What the look is bound to, and how it is taken.
         now: The clock.
     """
-    refusal = _refusal(entry, binding, EntryStatus.CANDIDATE, "a candidate can be promoted")
+    refusal = _refusal(entry, context.binding, EntryStatus.CANDIDATE, "a candidate can be promoted")
     if refusal is not None:
         return refusal
-    taken = _take(
-        engine, entry, request, _begin, config=config, open_vault=open_vault, open_runner=open_runner, now=now
-    )
+    taken = _take(engine, entry, request, _begin, context, now=now)
     if isinstance(taken, PromotionRefused):
         return taken
     passed = is_passed(taken.segment, alpha=taken.look.alpha, max_drawdown=request.policy.max_drawdown)
@@ -170,15 +174,12 @@ def obstacle(
     return PromotionRefused(reason=plan.reason) if isinstance(plan, NoBudget) else None
 
 
-def rescore(  # noqa: PLR0913 - a look is bound to all of this
+def rescore(
     engine: Engine,
     entry: PoolEntry,
     request: Request,
+    context: LookContext,
     *,
-    binding: Binding,
-    config: RunConfig,
-    open_vault: VaultOpener,
-    open_runner: RunnerOpener,
     now: Callable[[], datetime],
 ) -> Rescore:
     """Look at a promoted entry again, on the vault's bars that came after its last look; it is retired if it does not hold.
@@ -187,12 +188,10 @@ def rescore(  # noqa: PLR0913 - a look is bound to all of this
     promotion again, which a year of bars can rarely give, but that nothing speaks against it: an active Sharpe ratio above 0 and
     a drawdown within its limit. Arguments as for ``promote``.
     """
-    refusal = _refusal(entry, binding, EntryStatus.PROMOTED, "what is promoted can be scored again")
+    refusal = _refusal(entry, context.binding, EntryStatus.PROMOTED, "what is promoted can be scored again")
     if refusal is not None:
         return refusal
-    taken = _take(
-        engine, entry, request, _begin_again, config=config, open_vault=open_vault, open_runner=open_runner, now=now
-    )
+    taken = _take(engine, entry, request, _begin_again, context, now=now)
     if isinstance(taken, PromotionRefused):
         return taken
     holds = has_held(taken.segment, max_drawdown=request.policy.max_drawdown)
@@ -218,20 +217,18 @@ def _take(  # noqa: PLR0913 - a look is bound to all of this
     entry: PoolEntry,
     request: Request,
     begin: Callable[[Session, PoolEntry, Vault, Request, datetime], _Begun | PromotionRefused],
+    context: LookContext,
     *,
-    config: RunConfig,
-    open_vault: VaultOpener,
-    open_runner: RunnerOpener,
     now: Callable[[], datetime],
 ) -> _Taken | PromotionRefused:
     """Open, charge, run: in that order."""
-    vault = open_vault()
-    with open_runner(vault.bars) as runner:
+    vault = context.open_vault()
+    with context.open_runner(vault.bars) as runner:
         with writing(engine, durable=True) as session:
             begun = begin(session, entry, vault, request, now())
         if isinstance(begun, PromotionRefused):
             return begun
-        segment = prove_segment(runner, entry.source, vault.bars, begun.cells, config)
+        segment = prove_segment(runner, entry.source, vault.bars, begun.cells, context.config)
     if isinstance(segment, SegmentFailure) and not segment.is_repeatable:
         return PromotionRefused(
             reason=f"the run on the vault was stopped ({segment.reason}); look {begun.look.number} is charged, and "

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evolution.pool.entry import Binding, Decision
     from evolution.pool.exhibits import AdmissionLimits
     from evolution.pool.people import Signer
-    from evolution.pool.promotion import Promotion, Rescore, RunnerOpener, VaultOpener
+    from evolution.pool.promotion import LookContext, Promotion, Rescore, VaultOpener
     from evolution.pool.segment import Runner, Segment
     from evolution.trial import Trial
     from runtime.kernel.report import RunConfig
@@ -181,10 +181,7 @@ class Pool:
         *,
         by: str,
         reason: str,
-        binding: Binding,
-        config: RunConfig,
-        open_vault: VaultOpener,
-        open_runner: RunnerOpener,
+        context: LookContext,
         policy: LookPolicy | None = None,
         signer: Signer | None = None,
     ) -> Promotion:
@@ -198,16 +195,7 @@ class Pool:
         request = self._request(entry, DecisionKind.PROMOTED, by, reason, policy, signer)
         if isinstance(request, PromotionRefused):
             return request
-        return promotion.promote(
-            self._engine,
-            entry,
-            request,
-            binding=binding,
-            config=config,
-            open_vault=open_vault,
-            open_runner=open_runner,
-            now=self._now,
-        )
+        return promotion.promote(self._engine, entry, request, context, now=self._now)
 
     def obstacle(
         self, entry: PoolEntry, *, binding: Binding, open_vault: VaultOpener, policy: LookPolicy | None = None
@@ -241,10 +229,7 @@ class Pool:
         *,
         by: str,
         reason: str,
-        binding: Binding,
-        config: RunConfig,
-        open_vault: VaultOpener,
-        open_runner: RunnerOpener,
+        context: LookContext,
         policy: LookPolicy | None = None,
         signer: Signer | None = None,
     ) -> Rescore:
@@ -258,16 +243,7 @@ class Pool:
         request = self._request(entry, DecisionKind.RESCORED, by, reason, policy, signer)
         if isinstance(request, PromotionRefused):
             return request
-        return promotion.rescore(
-            self._engine,
-            entry,
-            request,
-            binding=binding,
-            config=config,
-            open_vault=open_vault,
-            open_runner=open_runner,
-            now=self._now,
-        )
+        return promotion.rescore(self._engine, entry, request, context, now=self._now)
 
     def _request(  # noqa: PLR0913, PLR0917 - what is asked for, and by whom
         self,

@@ -6,6 +6,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from figures import METRICS
 from sqlalchemy import text
 
 from evolution.candidate import Candidate, Provenance
@@ -13,24 +14,10 @@ from evolution.ledger import TrialLedger
 from evolution.pruning import is_pruned, prunable, prune
 from evolution.run import RunFacts, RunStatus
 from evolution.trial import Trial, TrialOutcome
-from fitness.card import CellResult, Metrics, Scorecard
+from fitness.card import CellResult, Scorecard
 from runtime.source import StrategySource
 from runtime.store import open_engine
 
-METRICS = Metrics(
-    total_return=0.5,
-    cagr=0.1,
-    sharpe=1.0,
-    sortino=1.4,
-    calmar=0.5,
-    max_drawdown=0.2,
-    turnover=8.0,
-    exposure=0.6,
-    trades=40,
-    fees=123.0,
-    final_equity=150_000.0,
-    seed_score=1.1,
-)
 CARD = Scorecard(
     cells=(CellResult(symbol="AAA", fold="train-1", metrics=METRICS, buy_and_hold=METRICS, ruined=False),),
     objectives=None,

@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import socket
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S, wait_until
 
 from evolution.ledger import TrialLedger
 from evolution.run import RunStatus
@@ -20,7 +20,6 @@ from flows.processes import flow_processes
 from runtime.store import open_engine
 
 # Everything here waits for something to happen, and gives up only long after it should have.
-PATIENCE_S = 1_200
 GENERATIONS, POPULATION = 20, 4
 NIGHT = {
     "data": "planted-edge",
@@ -30,16 +29,6 @@ NIGHT = {
     "deadline_minutes": 600,
 }
 PASSWORD = "hunter2"
-
-
-def wait_until(condition, what):
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.2)
-    raise AssertionError(f"{what} did not happen in time")
 
 
 def ask(api, path, body=None):

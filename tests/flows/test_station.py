@@ -8,7 +8,6 @@ import json
 import os
 import socket
 import stat
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from patience import PATIENCE_S, wait_until
 
 from flows import standing
 from flows.commands import station as module
@@ -25,18 +25,7 @@ from flows.standing import Phase, Station
 from flows.tidings import store_tag
 
 # Everything here waits for something to happen, and gives up only long after it should have.
-PATIENCE_S = 1_200
 KEY = {"TRIGATE_PASSPHRASE": "correct horse"}
-
-
-def wait_until(condition, what):
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.5)
-    raise AssertionError(f"{what} did not happen in time")
 
 
 @contextmanager

@@ -5,11 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S, wait_until
 from sqlalchemy import text
 
 from evolution.leases import Leases
@@ -22,7 +22,6 @@ from runtime.store import open_engine, writing
 from runtime.version import ENGINE_VERSION
 
 PLAIN_NIGHT = Path(__file__).with_name("plain_night.py")
-PATIENCE_S = 600
 
 
 def a_run(engine, **changes):
@@ -119,13 +118,6 @@ def trials(ledger):
     ]
 
 
-def wait_until(condition):
-    until = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 def test_leader_and_helpers_die_and_the_run_ends_as_if_one_had_done_it_alone(tmp_path, trigate, postgres):
     """Two homes, one PostgreSQL: two machines as far as anything here can tell. The helper's home holds no bars at all."""
@@ -142,7 +134,7 @@ def test_leader_and_helpers_die_and_the_run_ends_as_if_one_had_done_it_alone(tmp
 
     leader = night(here)
     run = leader.stdout.readline().strip()
-    wait_until(lambda: ledger.funnel(run).total)
+    wait_until(lambda: ledger.funnel(run).total, "the first trial")
     leader.send_signal(signal.SIGKILL)
     leader.communicate()
     code, _, err = ends(night(rival, run))
@@ -158,7 +150,7 @@ def test_leader_and_helpers_die_and_the_run_ends_as_if_one_had_done_it_alone(tmp
             query = "SELECT count(*) FROM shared_candidate WHERE holder <> 'leader' AND NOT is_done"
             return connection.scalar(text(query)) or leader.poll() is not None
 
-    wait_until(claimed)
+    wait_until(claimed, "a claim", pause_s=0.02)
     helper.send_signal(signal.SIGKILL)
     helper.wait()
     # So that nobody has to wait until its claims run out.

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import random
 import shutil
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figures import METRICS
 
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.interval import intervals_of
 from evolution.ledger import TrialLedger
-from evolution.pool import BenchRun, Pool
+from evolution.pool import BenchRun, LookContext, Pool
 from evolution.record import ActiveRecord
 from evolution.run import RunFacts
 from evolution.trial import Trial, TrialOutcome
 from fitness import sharpe_sample
-from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.card import CellResult, Objectives, Scorecard
 from gates.findings import Admitted
 from runtime.cage.outcome import CageEnd, CageOutcome
 from runtime.kernel.report import RunConfig, RunEnd, RunReport
@@ -212,22 +213,6 @@ class ScriptedRunner:
         return BenchRun(cells=tuple(bench), evaluation=evaluation)
 
 
-METRICS = Metrics(
-    total_return=0.5,
-    cagr=0.1,
-    sharpe=1.0,
-    sortino=1.4,
-    calmar=0.5,
-    max_drawdown=0.2,
-    turnover=8.0,
-    exposure=0.6,
-    trades=40,
-    fees=123.0,
-    final_equity=150_000.0,
-    seed_score=1.1,
-)
-
-
 def make_card(**changes):
     cell = CellResult(symbol="AAA", fold="train-1", metrics=METRICS, buy_and_hold=METRICS, ruined=False)
     card = Scorecard(
@@ -329,15 +314,18 @@ class House:
 
     def promote(self, entry, runner=None, **changes):
         runner = runner or ScriptedRunner()
-        wanted = {
-            "by": "Ada",
-            "reason": "steady on every fold",
-            "binding": entry.binding,
-            "config": RunConfig(),
-            "open_vault": lambda: self.market.vault,
-            "open_runner": lambda bars: Opened(runner, bars),
-        }
+        wanted = {"by": "Ada", "reason": "steady on every fold", "context": self.context(entry, runner, changes)}
         return self.pool.promote(entry.id, **wanted | changes)
+
+    def context(self, entry, runner, changes):
+        """What a look at an entry is taken with; what belongs to it is taken out of the changes."""
+        usual = LookContext(
+            binding=entry.binding,
+            config=RunConfig(),
+            open_vault=lambda: self.market.vault,
+            open_runner=lambda bars: Opened(runner, bars),
+        )
+        return replace(usual, **{each.name: changes.pop(each.name) for each in fields(usual) if each.name in changes})
 
 
 class Opened:

@@ -10,7 +10,17 @@ from evolution.bench import CellBench
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.evaluate import CageEvaluator, run_trial
 from evolution.ledger import TrialLedger
-from evolution.pool import Binding, Entered, NotAdmitted, Pool, Promoted, PromotionRefused, admission_bars, open_runner
+from evolution.pool import (
+    Binding,
+    Entered,
+    LookContext,
+    NotAdmitted,
+    Pool,
+    Promoted,
+    PromotionRefused,
+    admission_bars,
+    open_runner,
+)
 from evolution.report import render_text
 from evolution.run import RunFacts
 from evolution.seeds import seed_sources
@@ -80,15 +90,13 @@ def test_a_strategy_with_the_planted_edge_goes_all_the_way_and_one_without_does_
     assert [check.name for check in bad.card.failed] == ["train-buy-and-hold"]
 
     def promote(binding):
-        return pool.promote(
-            good.entry.id,
-            by="Ada",
-            reason="steady on every fold",
+        context = LookContext(
             binding=binding,
             config=CONFIG,
             open_vault=lambda: open_vault(dataset.name, tmp_path),
             open_runner=open_runner,
         )
+        return pool.promote(good.entry.id, by="Ada", reason="steady on every fold", context=context)
 
     elsewhere = Binding(dataset=dataset.name, dataset_sha256=dataset.sha256, config_hash="c", engine_version="f")
     assert isinstance(promote(elsewhere), PromotionRefused)

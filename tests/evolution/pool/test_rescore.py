@@ -28,14 +28,7 @@ def looks(house):
 
 
 def rescore(house, entry, runner, **changes):
-    wanted = {
-        "by": "Ada",
-        "reason": "a year later",
-        "binding": entry.binding,
-        "config": house.run_config,
-        "open_vault": lambda: house.market.vault,
-        "open_runner": lambda bars: house.opened(runner, bars),
-    }
+    wanted = {"by": "Ada", "reason": "a year later", "context": house.context(entry, runner, changes)}
     return house.pool.rescore(entry.id, **wanted | changes)
 
 
