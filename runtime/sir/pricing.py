@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SHORTEST, LONGEST = 20, 250
 """Bars of realised volatility behind a price: at least and at most."""
 
+WIDEST = 30.0
+"""Most standard deviations of a log price by expiry for which a delta has a strike: the next ones are beyond what a number can be."""
+
 _NORMAL = NormalDist()
 # A market that never moved would price every option at its intrinsic value and give no strike a delta between 0 and 1.
 _LEAST_VOLATILITY = 1e-4
@@ -80,6 +83,8 @@ def delta(right: Right, spot: float, strike: float, years: float, volatility: fl
 
 def strike_of_delta(right: Right, spot: float, size: float, years: float, volatility: float) -> float:
     """The strike whose delta has this size, between 0 and 1 exclusive (0.25 is the 25-delta call or put).
+
+    Up to a ``volatility * sqrt(years)`` of ``WIDEST``.
 
     >>> strike = strike_of_delta(Right.PUT, 100.0, 0.25, 0.5, 0.3)
     >>> round(delta(Right.PUT, 100.0, strike, 0.5, 0.3), 9)

@@ -13,6 +13,7 @@ known before the moment, and whatever shows such a run says so. The rules:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +26,7 @@ from runtime.kernel.session import Account, Declaration
 from runtime.sir.build import build
 from runtime.sir.host import DeskRules, Fired
 from runtime.sir.plan import OffsetFromSpot, TargetDelta
-from runtime.sir.pricing import Right, listed, price, realised_volatility, strike_of_delta, usual_step
+from runtime.sir.pricing import WIDEST, Right, listed, price, realised_volatility, strike_of_delta, usual_step
 from runtime.sir.rules import fires
 from runtime.sir.vocabulary import DistanceUnit, LegKind, LegSide, SizingKind
 
@@ -193,6 +194,12 @@ class _Book:
             self._enter(row, ts, spot)
 
     def _enter(self, row: int, ts: int, spot: float) -> None:
+        wild = [leg.id for leg in self._plan.legs if isinstance(leg.strike, TargetDelta) and self._is_wild(leg, row)]
+        if wild:
+            self._refused.append(
+                (row, f"leg {wild[0]} has no strike while the market moves that much, so no leg is placed")
+            )
+            return
         step = usual_step(spot)
         legs = [self._planned(leg, row, ts, spot, step) for leg in self._plan.legs]
         cheap = [leg.planned.id for leg in legs if leg.entry_price < _WORTH_NOTHING * spot]
@@ -227,6 +234,10 @@ class _Book:
         made = _Leg(leg, strike, expiry, sign * leg.ratio, 0.0)
         made.entry_price = self._worth(made, row, spot)
         return made
+
+    def _is_wild(self, leg: PlannedLeg, row: int) -> bool:
+        years = leg.expiry_days / _YEAR_DAYS
+        return self._volatility(row, years) * math.sqrt(years) > WIDEST
 
     def _units(self, spot: float) -> float:
         sizing = self._plan.sizing

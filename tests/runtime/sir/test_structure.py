@@ -12,7 +12,7 @@ from runtime.kernel import Costs, RunConfig
 from runtime.market.bars import Bars
 from runtime.model import Instrument, Timeframe
 from runtime.sir.compile import Compiled, Refused, compile_document
-from runtime.sir.pricing import Right, price, realised_volatility
+from runtime.sir.pricing import WIDEST, Right, delta, price, realised_volatility, strike_of_delta
 from runtime.sir.structure import run_structure
 
 if TYPE_CHECKING:
@@ -111,6 +111,27 @@ def test_all_legs_or_none(walk):
     assert run.trades == ()
     assert run.equity.tolist() == [100_000.0] * len(run.equity)
     assert run.refused[0][1] == "leg b would be worth nothing, so no leg is placed"
+
+
+@pytest.mark.parametrize("kind", ["call", "put"])
+@pytest.mark.parametrize("size", [0.01, 0.5, 0.99])
+def test_a_delta_without_a_strike_is_refused(kind, size):
+    """In a market that halves and doubles from bar to bar the strike of a delta is more than a number can be."""
+    wild = bars_of(np.where(np.arange(300) % 2, 100.0, 1.0))
+    far = leg("buy", kind, {"kind": "delta", "value": size}, days=730)
+    run = run_structure(plan_of(legs=[far]), wild, FREE)
+    assert run.trades == ()
+    assert run.refused[0][1] == "leg a has no strike while the market moves that much, so no leg is placed"
+    assert np.isfinite(run_structure(plan_of(legs=[leg("buy", kind, ATM, days=730)]), wild, FREE).equity).all()
+
+
+@pytest.mark.parametrize("right", Right)
+@pytest.mark.parametrize("size", [0.01, 0.3, 0.99])
+def test_every_delta_has_a_strike_up_to_the_widest_market(right, size):
+    strike = strike_of_delta(right, 1e6, size, 1.0, WIDEST)
+    assert 0.0 < strike < math.inf
+    assert abs(delta(right, 1e6, strike, 1.0, WIDEST)) == pytest.approx(size)
+    assert 0.0 <= price(right, 1e6, strike, 1.0, WIDEST) < math.inf
 
 
 def test_what_the_cash_does_not_cover_is_refused_with_the_amounts(walk):
