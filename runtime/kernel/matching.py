@@ -10,11 +10,15 @@ just reached, while the high may be over already, and the close is certain. ``Pa
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from runtime.kernel.costs import ceil_to, floor_to
 from runtime.model import OrderType, Side
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from runtime.kernel.tickets import Ticket
 
 
@@ -115,6 +119,45 @@ def is_protective(ticket: Ticket) -> bool:
 def trigger_of(ticket: Ticket) -> float:
     """The price that the order waits for."""
     return _limit(ticket) if ticket.type is OrderType.LIMIT or ticket.triggered else _level(ticket)
+
+
+class Reach(NamedTuple):
+    """Where resting orders begin: a bar that stays strictly between does nothing to any of them, at its open or inside."""
+
+    below: float
+    above: float
+
+
+def reach_of(tickets: Iterable[Ticket]) -> Reach:
+    """The nearest trigger below, of what is touched from above, and the nearest one above."""
+    below, above = -math.inf, math.inf
+    for ticket in tickets:
+        level = trigger_of(ticket)
+        is_resisting = ticket.triggered or ticket.type in {OrderType.LIMIT, OrderType.MARKET_IF_TOUCHED}
+        if (ticket.side is Side.BUY) is is_resisting:
+            below = max(below, level)
+        else:
+            above = min(above, level)
+    return Reach(below, above)
+
+
+def snap(ticket: Ticket, tick: float | None) -> None:
+    """Put the order's prices on the tick grid, against the trader."""
+    buying = ticket.side is Side.BUY
+    if ticket.limit is not None:
+        ticket.limit = floor_to(ticket.limit, tick) if buying else ceil_to(ticket.limit, tick)
+    if ticket.stop is not None:
+        from_above = buying is (ticket.type is OrderType.MARKET_IF_TOUCHED)
+        ticket.stop = floor_to(ticket.stop, tick) if from_above else ceil_to(ticket.stop, tick)
+
+
+def trail(ticket: Ticket, tick: float | None) -> None:
+    """Let a trailing stop follow its best price, on the tick grid against the trader."""
+    share = ticket.offset or 0.0
+    if ticket.side is Side.BUY:
+        ticket.stop = ceil_to(ticket.best * (1.0 + share), tick)
+    else:
+        ticket.stop = floor_to(ticket.best * (1.0 - share), tick)
 
 
 def _level(ticket: Ticket) -> float:

@@ -27,7 +27,7 @@ from runtime.kernel.exits import (
     quiet_range,
     trailed,
 )
-from runtime.kernel.matching import Hit, Path, at_open, inside, is_protective, trigger_of
+from runtime.kernel.matching import Hit, Path, Reach, at_open, inside, is_protective, reach_of, snap, trail, trigger_of
 from runtime.kernel.portfolio import Mark, Portfolio
 from runtime.kernel.report import Refusal, Trade
 from runtime.kernel.sizing import Sizer
@@ -83,6 +83,8 @@ class Venue:
         self._borrow = borrow / 10_000.0 / instrument.bars_per_year
         """Share of a short position's notional that each close costs."""
         self._quiet = NEVER_QUIET
+        self._reach: Reach | None = None
+        """Of ``resting``; None when it has to be found anew."""
         self._row = 0
         self._bar: Bar
         self._path: Path
@@ -95,7 +97,7 @@ class Venue:
 
     def activate(self, order: Ticket | Cancel, bar: Bar, last_close: float) -> None:
         """Let a request take effect at the open of ``bar``; ``last_close`` is the price known before it."""
-        self.changed = True
+        self.changed, self._reach = True, None
         if isinstance(order, Cancel):
             self.resting = [] if order.id is None else [t for t in self.resting if t.id != order.id]
             self.market = [] if order.id is None else [t for t in self.market if t.id != order.id]
@@ -111,10 +113,10 @@ class Venue:
                 self.market = [t for t in self.market if t.action is not _TARGET]
             self.market.append(order)
         else:
-            self._snap(order)
+            snap(order, self._tick)
             if order.offset is not None:
                 order.best = last_close
-                self._trail(order)
+                trail(order, self._tick)
             self.resting.append(order)
 
     def unseen(self) -> tuple[float, float]:
@@ -162,11 +164,12 @@ class Venue:
         marked = len(self.marks)
         if self.books.position and not self._quiet.low < open_ < self._quiet.high:
             self._leave_at_open(open_)
-        if (self.market or self.resting) and not self.ruined:
+        touched = bool(self.resting) and self._touches(low, high)
+        if (self.market or touched) and not self.ruined:
             self._open_phase(open_)
         self._quiet = self._quiet_range()
         disturbed = self.books.position and not (self._quiet.low < low and high < self._quiet.high)
-        if self.resting or disturbed:
+        if (touched and self.resting) or disturbed:
             self._path = Path(open_, low, high, close)
             self._inside_phase()
             self._quiet = self._quiet_range()
@@ -175,6 +178,15 @@ class Venue:
         if self.ruined:
             # Whatever is left, a ruined account is worth nothing from this bar on.
             self.marks[marked:] = [(row, 0.0, 0.0)]
+
+    def _touches(self, low: float, high: float) -> bool:
+        """Whether a bar may do something to an order that rests: with many of them a look at each costs more than all else."""
+        if self._reach is None:
+            self._reach = reach_of(self.resting)
+        if self._reach.below < low and high < self._reach.above:
+            return False
+        self._reach = None
+        return True
 
     def refuse(self, bar: Bar, reason: str, order_id: int) -> None:
         """Count a refusal; the first hundred are kept with their reasons."""
@@ -192,22 +204,6 @@ class Venue:
         elif order.action is _TARGET:
             order.side = _BUY if self._sizer.target_change(order, price) >= 0.0 else _SELL
         return order.side is not None
-
-    def _snap(self, order: Ticket) -> None:
-        """Put the order's prices on the tick grid, against the trader."""
-        tick, buying = self._tick, order.side is Side.BUY
-        if order.limit is not None:
-            order.limit = floor_to(order.limit, tick) if buying else ceil_to(order.limit, tick)
-        if order.stop is not None:
-            from_above = buying is (order.type is OrderType.MARKET_IF_TOUCHED)
-            order.stop = floor_to(order.stop, tick) if from_above else ceil_to(order.stop, tick)
-
-    def _trail(self, order: Ticket) -> None:
-        share = order.offset or 0.0
-        if order.side is Side.BUY:
-            order.stop = ceil_to(order.best * (1.0 + share), self._tick)
-        else:
-            order.stop = floor_to(order.best * (1.0 - share), self._tick)
 
     # The open ---------------------------------------------------------------------------------------------------
 
@@ -385,9 +381,11 @@ class Venue:
             self._quiet = trailed(self._quiet, books, self._instrument)
         for order in self.resting:
             if order.offset is not None:
-                order.best = min(order.best, bar.low) if order.side is Side.BUY else max(order.best, bar.high)
-                self._trail(order)
-                self.changed = True
+                best = min(order.best, bar.low) if order.side is Side.BUY else max(order.best, bar.high)
+                if best != order.best:
+                    order.best = best
+                    trail(order, self._tick)
+                    self.changed, self._reach = True, None
 
     # Fills ------------------------------------------------------------------------------------------------------
 
