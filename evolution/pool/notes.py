@@ -66,8 +66,8 @@ def evidence_notes(exhibits: Exhibits, luck: NightLuck) -> tuple[EvidenceNote, .
         return ()
     notes = [*_precision(base), *_search(base, exhibits.census), *_night(luck), *_shape(base)]
     for name, what, variants in (
-        ("worst-neighbour", "its neighbours", exhibits.neighbours),
-        ("worst-jitter", "its runs on shaken bars", exhibits.jitter),
+        ("worst-neighbour", "neighbours with one number moved", exhibits.neighbours),
+        ("worst-jitter", "runs on shaken bars", exhibits.jitter),
     ):
         notes += [_cliff(name, what, variants)] if variants is not None and variants.active_sharpes else []
     return tuple(notes)
@@ -86,16 +86,25 @@ def _precision(base: Measured) -> Iterator[EvidenceNote]:
     interval = sharpe_interval(returns, np.random.default_rng(_SEED))
     if interval is not None:
         low, high = interval.low * annual, interval.high * annual
-        yield _note("interval", low, f"95% interval by block bootstrap: {{:.2f}} to {high:.2f}", alarm=low <= 0)
+        yield _note(
+            "interval",
+            low,
+            f"95% interval of the active Sharpe ratio on train by block bootstrap: {{:.2f}} to {high:.2f} a year",
+            alarm=low <= 0,
+        )
     error = hac_standard_error(returns)
     if error is not None:
-        yield _note("standard-error", error * annual, "standard error that allows for autocorrelation: {:.2f}")
+        yield _note(
+            "standard-error",
+            error * annual,
+            "standard error of the active Sharpe ratio on train, allowing for autocorrelation: {:.2f} a year",
+        )
     needed = minimum_track_record(sample)
     if needed is not None:
         yield _note(
             "track-record",
             needed / base.bars_per_year,
-            f"years after which it would be above 0 at 95%: {{:.1f}}; train has {years:.1f}",
+            f"years after which an active Sharpe ratio like that on train would be above 0 at 95%: {{:.1f}}; train has {years:.1f}",
             alarm=needed > sample.length,
         )
     regression = market_alpha(base.pooled.raw.returns, base.pooled.market.returns)
@@ -124,19 +133,22 @@ def _search(base: Measured, census: Census | None) -> Iterator[EvidenceNote]:
         yield _note(
             "deflated-by-spread",
             0.0 if deflated is None else deflated,
-            f"deflated Sharpe ratio by the spread of all those trials ({spread * annual:.2f} a year, where luck alone gives "
+            f"deflated Sharpe ratio by the spread of all trials on these bars ({spread * annual:.2f} a year, where luck alone gives "
             f"{chance * annual:.2f}): {{:.2f}}",
         )
         left = haircut_sharpe(sample.sharpe, sample.length, trials=max(census.distinct, 1)) * annual
         yield _note(
-            "haircut", left, "active Sharpe ratio after a Bonferroni haircut for them: {:.2f} a year", alarm=left <= 0
+            "haircut",
+            left,
+            f"active Sharpe ratio on train after a Bonferroni haircut for the {plural(census.distinct, 'different trial')} on these bars: {{:.2f}} a year",
+            alarm=left <= 0,
         )
         needed = minimum_backtest_years(max(census.distinct, 1), annual_sharpe=max(sample.sharpe * annual, 1e-9))
         years = sample.length / base.bars_per_year
         yield _note(
             "backtest-length",
             needed,
-            f"years below which the best of so many skill-less trials looks as good: {{:.1f}}; train has {years:.1f}",
+            f"years below which the best of {plural(census.distinct, 'trial')} without skill looks as good: {{:.1f}}; train has {years:.1f}",
             alarm=needed > years,
         )
 
@@ -147,7 +159,7 @@ def _night(luck: NightLuck) -> Iterator[EvidenceNote]:
         yield _note(
             "overfitting",
             overfitting.probability,
-            f"probability of backtest overfitting over the night's trials: {{:.2f}} (loss {overfitting.loss:.2f})",
+            f"probability of backtest overfitting over the night's trials: {{:.2f}} (the best on one half of train lost on the other in {overfitting.loss:.0%} of splits)",
             alarm=overfitting.probability > _ALARMING_PBO,
         )
     if superior is not None:
@@ -179,7 +191,10 @@ def _cliff(name: str, what: str, variants: Variants) -> EvidenceNote:
     failed = variants.asked - len(variants.active_sharpes)
     also = f"; {failed} of {variants.asked} did not run to a figure" if failed else ""
     return _note(
-        name, worst, f"worst active Sharpe ratio of {what}: {{:.2f}} a year{also}", alarm=worst < 0 or failed > 0
+        name,
+        worst,
+        f"worst active Sharpe ratio on train of {what}: {{:.2f}} a year{also}",
+        alarm=worst < 0 or failed > 0,
     )
 
 

@@ -90,6 +90,32 @@ def test_it_never_scrolls_sideways(page, width):
     assert page.run("document.documentElement.scrollWidth") <= width
 
 
+BROKEN = """
+(() => {
+  const bad = [];
+  for (const cell of document.querySelectorAll("th, td")) {
+    if (!cell.checkVisibility()) continue;
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) for (const found of texts.currentNode.textContent.matchAll(/(?<=^|\\s)[a-z]{2,20}(?=\\s|$)/gi)) {
+      const word = document.createRange();
+      word.setStart(texts.currentNode, found.index);
+      word.setEnd(texts.currentNode, found.index + found[0].length);
+      if (new Set([...word.getClientRects()].map(r => Math.round(r.top))).size > 1) bad.push(found[0]);
+    }
+  }
+  return bad;
+})()
+"""
+
+
+def test_no_cell_of_a_table_breaks_a_word_on_a_phone(page):
+    """A status that reads "candi date" and a "ye s" are what a narrow column makes of words that may break anywhere."""
+    page.resize(360, 800, mobile=True)
+    page.run("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert page.run("document.querySelectorAll('td').length") > 50
+    assert page.run(BROKEN) == []
+
+
 def test_a_phone_gets_the_narrow_drawings_and_a_desk_the_wide_ones(page):
     shown = "[...document.querySelectorAll('svg.chart')].filter(e => e.checkVisibility()).map(e => e.classList[1])"
     page.resize(360, 800, mobile=True)

@@ -92,11 +92,19 @@ def test_figures_are_annual_and_say_what_they_are_held_against(house, night):
     notes = named(make_exhibits(house), night)
     assert notes["active-sharpe"].figure == pytest.approx(0.0008 / 0.006 * np.sqrt(252), rel=0.05)
     assert notes["active-sharpe"].sentence.startswith("active Sharpe ratio on train: 2.")
-    assert "95% interval by block bootstrap" in notes["interval"].sentence
+    assert notes["interval"].sentence.startswith("95% interval of the active Sharpe ratio on train by block bootstrap")
     assert "train has 6.0" in notes["track-record"].sentence
     assert notes["alpha"].figure > 3
     assert "(beta 0.48)" in notes["alpha"].sentence
     assert "200 in 2 runs; independent ones: 30 by clusters" in notes["trials"].sentence
+
+
+def test_every_note_says_what_it_is_about_when_it_is_read_alone(house, night):
+    """Alarms are shown without the notes that they followed, so nothing may lean on a neighbour."""
+    for note in named(make_exhibits(house), night).values():
+        words = note.sentence.replace("so far", "").split()
+        assert not {"it", "its", "them", "they", "those", "so"} & set(words), note.sentence
+    assert "200 different trials" in named(make_exhibits(house), night)["haircut"].sentence
 
 
 def test_noise_raises_alarms_and_an_edge_does_not(house, night):
