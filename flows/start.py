@@ -25,7 +25,7 @@ from evolution.run import RunFacts, RunStatus
 from evolution.search import Search
 from evolution.seeds import document_sources, seed_sources
 from evolution.workboard import Parcel, Workboard
-from flows import leading, opening, ties
+from flows import leading, opening, stopping, ties
 from flows.calls import open_clients, open_team
 from flows.clock import now
 from flows.cluster import joined
@@ -222,7 +222,7 @@ def open_night(
         # twelfth of this process's time.
         gc.freeze()
         stack.callback(gc.unfreeze)
-        with _ending(night):
+        with _ending(night), stopping.as_asked():
             yield night
 
 

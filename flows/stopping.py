@@ -6,11 +6,14 @@ asks to stop is remembered, and asked after between generations.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
 _requested = threading.Event()
@@ -32,6 +35,21 @@ def obey() -> None:
     """
     if _requested.is_set():
         raise KeyboardInterrupt
+
+
+@contextmanager
+def as_asked() -> Iterator[None]:
+    """What breaks after somebody has asked to stop is that stop: Prefect and its client answer an interrupt with errors of their own.
+
+    Raises:
+        KeyboardInterrupt: in the place of any error, when somebody has asked.
+    """
+    try:
+        yield
+    except (Exception, asyncio.CancelledError) as error:
+        if _requested.is_set():
+            raise KeyboardInterrupt from error
+        raise
 
 
 def _on_signal(_number: int, _frame: FrameType | None) -> None:

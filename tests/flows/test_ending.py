@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from evolution.ledger import TrialLedger
 from evolution.run import RunStatus
 from flows import evolve as flow
-from flows import opening
+from flows import opening, stopping
 from flows.clock import now
 from flows.forms import NightForm
 from flows.night import NightOutage
@@ -23,6 +24,12 @@ SETTINGS = Settings.model_validate({"data": "planted-edge", "search": {"generati
 
 class Signalled(BaseException):
     """As a worker's signal arrives in a flow."""
+
+
+def swallowed_by_prefect(number):
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.raise_signal(number)
+    raise RuntimeError("no loop is running")
 
 
 def record_of(home):
@@ -48,6 +55,20 @@ def test_the_end_is_written_down_whatever_ends_a_run(tmp_path, error, status):
     assert record_of(tmp_path).status is status
     why = record_of(tmp_path).story.get("interruption")
     assert why == ("the ceiling was reached" if error is NightOutage else None)
+
+
+def test_an_error_after_somebody_asked_to_stop_is_that_stop(tmp_path):
+    order = new_order(SETTINGS, seed=3, profile=None)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        stopping.listen()
+        with pytest.raises(KeyboardInterrupt), open_night(SETTINGS, tmp_path, SilentWatch(), order):
+            swallowed_by_prefect(signal.SIGTERM)
+    finally:
+        stopping._requested.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert record_of(tmp_path).status is RunStatus.INTERRUPTED
 
 
 def test_the_deadline_of_a_form_is_a_time_at_which_the_run_stops(tmp_path, monkeypatch):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from concurrent.futures import CancelledError
 
 import pytest
 
 from flows import stopping
+from runtime.store import StoreError
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +48,14 @@ def test_where_ctrl_c_is_ignored_it_stays_so():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stopping.listen()
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("error", [RuntimeError, CancelledError, asyncio.CancelledError, StoreError])
+def test_what_breaks_after_a_request_is_that_request(error):
+    """Prefect's client answers an interrupt with errors of its own."""
+    stopping.listen()
+    with pytest.raises(error), stopping.as_asked():
+        raise error("nobody asked")
+    ask(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), stopping.as_asked():
+        raise error("the loop is gone")
