@@ -11,6 +11,8 @@ from dataclasses import asdict, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from evolution.candidate import Candidate, Provenance
 from evolution.interval import BarInterval
 from evolution.run import RunFacts, RunRecord, RunStatus
@@ -173,8 +175,15 @@ def not_finite(trial: Trial) -> ValueError:
 
 
 def record_columns(trial: Trial, record: ActiveRecord) -> Columns:
-    """A trial's active returns as a row."""
+    """A trial's active returns as a row.
+
+    Raises:
+        ValueError: One of them, or a figure of theirs, is NaN or infinite: SQLite would keep a NaN as None, and PostgreSQL as NaN.
+    """
     sample = record.sample
+    figures = () if sample is None else (sample.sharpe, sample.skewness, sample.kurtosis)
+    if not (all(map(math.isfinite, figures)) and np.isfinite(record.series()).all()):
+        raise not_finite(trial)
     return {
         "run_id": trial.candidate.run_id,
         "generation": trial.candidate.generation,

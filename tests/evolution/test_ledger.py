@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -17,10 +18,12 @@ from sqlalchemy import text
 from evolution.candidate import Candidate, Provenance, candidate_id
 from evolution.candidate_files import CandidateFileError, CandidateFiles
 from evolution.ledger import LedgerError, TrialLedger, UnknownIdError
+from evolution.record import ActiveRecord
 from evolution.rows import RowError, scorecard_document
 from evolution.run import GenerationSummary, RunFacts, RunStatus
 from evolution.trial import Trial, TrialOutcome
 from fitness.card import CellResult, Metrics, Objectives, Scorecard
+from fitness.evidence import SharpeSample
 from fitness.trades import TradeDigest, TradeGlimpse
 from gates.findings import Finding
 from runtime.source import Language, StrategySource
@@ -261,6 +264,21 @@ def test_a_figure_that_is_not_finite_never_reaches_the_store(ledger, bad):
     trial = replace(scored(run.id), scorecard=scorecard(violation=bad))
     with pytest.raises(ValueError, match="g000-c000: holds a figure that is not finite"):
         ledger.add_trials([scored(run.id, index=1), trial])
+    assert ledger.trials(run.id) == ()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("figure", ["sharpe", "skewness", "kurtosis", "returns"])
+def test_a_record_that_is_not_finite_never_reaches_the_store(ledger, figure, bad):
+    """SQLite keeps a NaN as no figure at all, so that the spread over all trials would depend on the database."""
+    run = ledger.start_run(FACTS)
+    sample = SharpeSample(0.1, 3, 0.0, 3.0)
+    returns = np.array([0.01, bad if figure == "returns" else 0.0, -0.01], dtype="<f4")
+    if figure != "returns":
+        sample = sample._replace(**{figure: bad})
+    record = ActiveRecord(intervals=(), sample=sample, returns=returns.tobytes())
+    with pytest.raises(ValueError, match="g000-c000: holds a figure that is not finite"):
+        ledger.add_trials([scored(run.id, index=1), replace(scored(run.id), record=record)])
     assert ledger.trials(run.id) == ()
 
 
