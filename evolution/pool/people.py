@@ -6,6 +6,7 @@ on, only people with keys decide. A machine is never a person: it proposes, and 
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
+
+
+# Ad for Ada, Ane for Anne; not Ben for Bob.
+_ALIKE = 0.7
 
 
 class Attestation(Enum):
@@ -142,7 +147,7 @@ def authorise(session: Session, by: str, signer: Signer | None) -> Authority | N
     if any(row.public_key is not None for row in rows):
         if person is None:
             return NoAuthority(
-                reason=f"nobody called {by} is enrolled; trigate people add {by!r} enrols them with a key"
+                reason=f"nobody called {by} is enrolled; {way_in(by, [row.name for row in rows], 'enrols them with a key')}"
             )
         if person.public_key is None:
             return NoAuthority(
@@ -153,6 +158,19 @@ def authorise(session: Session, by: str, signer: Signer | None) -> Authority | N
         return Authority(name=by, attestation=Attestation.FIRST_USE)
     # Without a key, somebody is only known from deciding before.
     return Authority(name=person.name, attestation=Attestation.UNSIGNED)
+
+
+def way_in(name: str, known: Sequence[str], gain: str) -> str:
+    """What somebody can do whose name has no key: a slip of the finger is named before a new person is offered.
+
+    >>> way_in("Ad", ["Ada", "Ben"], "makes one")
+    "did you mean 'Ada'? trigate people add 'Ad' makes one"
+    >>> way_in("Eve", ["Ada", "Ben"], "makes one")
+    "trigate people add 'Eve' makes one"
+    """
+    near = difflib.get_close_matches(name.casefold(), [each.casefold() for each in known], n=1, cutoff=_ALIKE)
+    meant = next((each for each in known if near and each.casefold() == near[0] and each != name), None)
+    return f"{'' if meant is None else f'did you mean {meant!r}? '}trigate people add {name!r} {gain}"
 
 
 def enrol_unsigned(session: Session, name: str, at: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -154,11 +155,19 @@ def resume(
 
     room = room_of(config, cage)
     try:
-        wanted = runs or [each.id for each in room.book.list() if each.status.value == "running"]
+        wanted = runs or [
+            each.id for each in room.book.list() if each.status.value == "running" and each.stop_by is None
+        ]
         for run in wanted:
-            if room.book.get(run).status.is_over or room.book.get(run).stop_by is not None:
+            record = room.book.get(run)
+            if record.status.is_over or record.stop_by is not None:
                 if by is None:
-                    raise UsageProblem(f"paper run {run} is {room.book.get(run).status.value}; --by NAME lets it go on")
+                    what = (
+                        f"is {record.status.value}"
+                        if record.status.is_over
+                        else f"was asked to stop by {record.stop_by}"
+                    )
+                    raise UsageProblem(f"paper run {run} {what}; --by NAME lets it go on")
                 key_of(room, by)
                 difference = room.attestor.run_difference(run)
                 if difference is not None:
@@ -217,6 +226,8 @@ def _feed_words(feed: str | None, replay: str | None, begin: str | None) -> str:
 def _run(room: TradingRoom, run: str, speed: float | None, *, json: bool) -> int:
     from flows.many import run_here
 
+    if not json:
+        _say_what_runs(room, run)
     try:
         ending = run_here(room, run, speed=speed, quiet=json)
     except KeyboardInterrupt:
@@ -226,6 +237,17 @@ def _run(room: TradingRoom, run: str, speed: float | None, *, json: bool) -> int
     else:
         print(f"{run} {_ending_words(ending)}")
     return 0 if _is_good(ending) else 1
+
+
+def _say_what_runs(room: TradingRoom, run: str) -> None:
+    """A live run may have nothing to say for hours: before it falls silent it says that it runs."""
+    record = room.book.get(run)
+    print(
+        f"{run} runs {record.deployment} on {plain(record.symbol)}; bars with a fill or a refusal follow. Ctrl-C leaves it "
+        f"resumable; look: trigate paper status {run}",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _is_good(ending: RunEnding) -> bool:

@@ -99,10 +99,17 @@ def approve(
 
 
 def _say_plan(plan: Plan, complaint: str | None, *, json: bool) -> None:
+    from runtime.paper.values import PlanStatus
+
     if json:
         print_json(plan_document(plan) | {"hook": complaint})
         return
-    print(f"{plan.id} is {plan.status.value}" + (f" by {plain(plan.checker)}" if plan.checker else ""))
+    if plan.status is PlanStatus.PENDING:
+        print(
+            f"{plan.id} waits until {plan.expires:%Y-%m-%d %H:%MZ} for somebody else: trigate paper approve {plan.id} --by NAME"
+        )
+    else:
+        print(f"{plan.id} is {plan.status.value}" + (f" by {plain(plan.checker)}" if plan.checker else ""))
     if complaint:
         print(plain(complaint))
 

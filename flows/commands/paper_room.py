@@ -36,14 +36,16 @@ def key_of(room: TradingRoom, by: str) -> SigningKey:
     Raises:
         UsageProblem: they have none, or it does not open.
     """
+    from evolution.pool.people import way_in
     from flows.commands.signing import NotSigned, signer_for
 
     signer = signer_for(room.pool.people, room.home, by, offer=False)
     if isinstance(signer, NotSigned):
         raise UsageProblem(signer.reason)
     if signer is None:
+        known = [each.name for each in room.pool.people.list() if each.public_key is not None]
         raise UsageProblem(
-            f"{by} has no signing key, and paper trading is signed for; trigate people add {by!r} makes one"
+            f"{by} has no signing key, and paper trading is signed for; {way_in(by, known, 'makes one')}"
         )
     return signer
 

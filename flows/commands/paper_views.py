@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def list_runs(json: Json = False) -> int:
     """Paper runs, newest first; deployments; plans that wait."""
     from flows.clock import now
+    from flows.story import request_words
     from runtime.paper.plans import PlanProblem
     from runtime.paper.runs import CONFLICT, RunRefused
     from runtime.paper.watching import held_runs
@@ -69,15 +70,18 @@ def list_runs(json: Json = False) -> int:
         ]
         table("", ("deployment", "entry", "owner", "good until", ""), told)
     for plan in plans:
-        print(
-            f"plan {plan.id} by {plain(plan.maker)} waits for an answer: {plain(plan.request)} ({plain(plan.reason)})"
-        )
+        asked = request_words(plan.request)
+        print(f"plan {plan.id} by {plain(plan.maker)} waits for an answer: {plain(asked)} ({plain(plan.reason)})")
     return 0
 
 
 def _why(record: RunRecord, held: frozenset[str]) -> str:
     if not record.status.is_over and record.id not in held:
+        if record.stop_by is not None:
+            return f"{record.stop_by} asked it to stop, and nobody runs it; trigate paper stop {record.id} --by NAME ends it"
         return f"nobody runs it; trigate paper resume {record.id}"
+    if not record.status.is_over and record.stop_by is not None:
+        return f"{record.stop_by} asked it to stop"
     return record.reason
 
 
@@ -110,19 +114,19 @@ def status(run: RunId, json: Json = False) -> int:
     rows: list[tuple[str, object]] = [
         ("status", f"{record.status.value}{': ' + record.reason if record.reason else ''}"),
         ("run by", found.holder),
-        ("equity", found.equity),
-        ("cash", found.cash),
-        ("position", found.position),
+        ("equity", _money(found.equity)),
+        ("cash", _money(found.cash)),
+        ("position", None if found.position is None else f"{found.position:.10g}"),
         ("bars", record.bars - record.warm),
         ("last bar", f"{found.last_bar:%Y-%m-%d %H:%MZ}" if found.last_bar else None),
         ("next bar closes", f"{found.next_bar:%Y-%m-%d %H:%MZ}" if found.next_bar else None),
         ("lag", f"{found.lag_s:.1f} s" if found.lag_s is not None else None),
         ("fills", found.fills),
-        ("intents", found.decisions),
-        ("total return", forward.total_return),
-        ("max drawdown", forward.max_drawdown),
+        ("orders wanted", found.decisions),
+        ("total return", _percent(forward.total_return)),
+        ("max drawdown", _percent(forward.max_drawdown)),
         ("Sharpe", forward.sharpe),
-        ("Sharpe of the evidence", forward.expected_sharpe),
+        ("Sharpe on train", forward.expected_sharpe),
     ]
     table("", ("", run), rows)
     for lock in found.locks:
@@ -133,6 +137,14 @@ def status(run: RunId, json: Json = False) -> int:
     if forward.alarm:
         print(f"alarm: {forward.alarm}")
     return 0
+
+
+def _money(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None) -> str | None:
+    return None if value is None else f"{value:.1%}"
 
 
 def audit(
@@ -166,6 +178,10 @@ def audit(
                 f"--export {export}: {(error.strerror or str(error)).lower()}; choose a new file"
             ) from None
     told = tell(lines if report.problem is None else lines[: report.head.sequence], run)
+    if run is not None and not told and report.problem is None:
+        return say_refusal(
+            404, f"the audit log has no line of a paper run {run!r}; trigate paper list shows them", json=json
+        )
     verdict = report.problem or "whole"
     if json:
         print_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -258,7 +259,12 @@ def _deploy(entry: PoolEntry, by: str, signer: SigningKey, settings: Settings, h
 
     signed = deploy(open_room(home, settings), entry, by, signer)
     if not json:
-        print(f"deployment {signed.deployment.id} is signed: trigate paper start {entry.id} --by NAME")
+        deployment = signed.deployment
+        symbol = "" if len(deployment.instruments) == 1 else f" --symbol {deployment.instruments[0].symbol}"
+        print(
+            f"deployment {deployment.id} is signed: trigate paper start {entry.id} --by {shlex.quote(deployment.owner)}{symbol} "
+            "--feed NAME (or --replay SET)"
+        )
 
 
 def _decide(entry_id: str, by: str, reason: str, *, is_retirement: bool, json: bool) -> int:

@@ -78,12 +78,12 @@ def signer_for_code(people: People, home: Path, name: str) -> SigningKey | NotSi
         UsageProblem: a passphrase is needed and there is nobody to ask.
     """
     from evolution.pool.keys import KeyFiles, SigningError
+    from evolution.pool.people import way_in
 
     person = people.find(name)
     if person is None or person.public_key is None:
-        return NotSigned(
-            f"{name} has no signing key, and a code is signed with one; trigate people add {name!r} makes it"
-        )
+        known = [each.name for each in people.list() if each.public_key is not None]
+        return NotSigned(f"{name} has no signing key, and a code is signed with one; {way_in(name, known, 'makes it')}")
     try:
         return KeyFiles(home).open(person.name, _passphrase_of(person.name))
     except SigningError as error:

@@ -15,7 +15,7 @@ import pytest
 
 from evolution.seeds import seed_sources
 from flows.hooks import run_hooks
-from flows.story import tell
+from flows.story import request_words, tell
 from gates import CellJob, open_proof_cage, prove
 from runtime.kernel import RunConfig
 from runtime.market import WARMUP_BARS, open_dataset
@@ -37,7 +37,7 @@ def desk(trigate, stocked):
     (trigate.home / "trigate.toml").write_text(LOOSE)
     done = trigate.run("pool", "promote", "p-0001", "--by", "Ada", "--reason", "steady", **KEY)
     assert done.code == 0, done.out + done.err
-    assert "is signed: trigate paper start p-0001" in done.out
+    assert "is signed: trigate paper start p-0001 --by Ada --symbol PLANT-A --feed NAME (or --replay SET)\n" in done.out
     return trigate
 
 
@@ -80,7 +80,13 @@ def test_a_promoted_entry_runs_a_replayed_night_to_the_backtests_fills_and_its_s
 def test_control_c_says_how_the_run_goes_on_and_so_does_the_list(desk):
     words = ("--by", "Ada", "--symbol", "PLANT-A", "--replay", "planted-edge", "--from", FROM, "--speed", "1000000")
     process = desk.start("paper", "start", "p-0001", *words, **KEY)
-    run = process.stderr.readline().split()[0]  # its first fill
+    said = process.stderr.readline()
+    run = said.split()[0]
+    assert (
+        f"on PLANT-A; bars with a fill or a refusal follow. Ctrl-C leaves it resumable; look: trigate paper status {run}"
+        in said
+    )
+    assert process.stderr.readline().split()[0] == run  # its first fill
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "")
@@ -88,7 +94,7 @@ def test_control_c_says_how_the_run_goes_on_and_so_does_the_list(desk):
     assert f"nobody runs it; trigate paper resume {run}" in desk.run("paper", "list").out
     resumed = desk.run("paper", "resume", run)
     assert (resumed.code, resumed.out) == (0, f"{run} is finished: the feed has no further bars\n")
-    assert "last 2009-08-06T00:00Z" in desk.run("paper", "audit", run).out
+    assert "the last one 2009-08-06T00:00Z" in desk.run("paper", "audit", run).out
 
 
 def test_a_promoted_document_trades_on_paper_what_it_traded_in_its_backtest(trigate, stocked_document):
@@ -164,7 +170,11 @@ def test_plans_by_hand_need_a_second_person(desk):
     assert (other.code, other.document["status"], other.document["checker"]) == (0, "approved", "Bob")
     assert desk.run("paper", "resume", run, "--json", **KEY).code == 0
     told = desk.run("paper", "audit", run).out
-    assert f"wanted [0 buy quantity=3.0] passed on, plan {plan.document['id']}" in told
+    assert f"wanted [buy 3] passed on as order 1, plan {plan.document['id']}" in told
+    for machine_words in ("pending_approval", "quantity=", "signature", "{", "verdict"):
+        assert machine_words not in told
+    assert "plan: by Ada, [buy 3], reason news; somebody else has to answer by" in told
+    assert f"answer: by Bob, approved; plan {plan.document['id']}" in told
 
 
 def test_a_plan_or_run_that_was_edited_is_refused_with_the_difference(desk):
@@ -247,7 +257,7 @@ def test_the_story_leaves_out_other_runs():
     line = json.dumps(
         {"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": "stop", "body": {"by": "Ann"}}
     )
-    assert tell([line], "t-1") == ["1 2026-11-30T22:00:00Z t-1 stop: by Ann"]
+    assert tell([line], "t-1") == ["1 2026-11-30T22:00:00Z t-1 stop: by Ann"]  # a line of another version: its facts
     assert tell([line], "t-2") == []
 
 
@@ -255,3 +265,95 @@ def test_the_story_tells_what_is_no_plain_value():
     body = {"notes": [{"what": "late", "ts": 1}], "count": 0, "left": None, "empty": ""}
     line = json.dumps({"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": "feed", "body": body})
     assert tell([line]) == ['1 2026-11-30T22:00:00Z t-1 feed: notes [{"what": "late", "ts": 1}], count 0']
+
+
+GUARDS = '{"exposure":1.05,"market_hours":true}'
+STORIES = [
+    ("deploy", {"deployment": "d-1", "entry": "p-1", "by": "Ada", "text": "e560", "key": "80a3"}, "by Ada, entry p-1 as d-1"),
+    ("revoke", {"deployment": "d-1", "by": "Ada", "reason": "enough"}, "by Ada, d-1, reason enough"),
+    (
+        "start",
+        {"deployment": "d-1", "account": "ada", "symbol": "X", "by": "Ada", "guards": GUARDS, "unguarded_by": None,
+         "feed": '{"data": "bars", "from": 1230768000, "kind": "replay"}'},
+        "by Ada, X for account ada, deployment d-1; bars of bars from 2009-01-01T00:00Z, replayed; guards exposure 1.05, market hours true",
+    ),
+    (
+        "start",
+        {"deployment": "d-1", "account": "ada", "symbol": "X", "by": "Ada", "guards": None, "unguarded_by": "Ada",
+         "feed": '{"feed": "crypto", "kind": "live"}'},
+        "by Ada, X for account ada, deployment d-1; live bars of feed crypto; no risk guard, Ada answers for it",
+    ),
+    ("warm-up", {"bars": 250, "chain": "4de8"}, "on 250 bars before the first one that may be traded"),
+    (
+        "plan",
+        {"plan": "t-1-h1", "request": "0 sell quantity=2.5 limit=9.0", "maker": "Ada", "kind": "model", "reason": "news",
+         "expires": "2026-12-01T14:54:01.536240Z", "verdict": "allow"},
+        "by a model that Ada ran, [sell 2.5, limit 9.0], reason news; allowed beforehand; plan t-1-h1",
+    ),
+    ("answer", {"plan": "t-1-h1", "by": "Bob", "status": "rejected", "signature": "c01d"}, "by Bob, rejected; plan t-1-h1"),
+    ("stop", {"by": "Ada", "over": False}, "by Ada, at its next look"),
+    ("stop", {"by": "Ada", "over": True}, "by Ada, at once, since nobody ran it"),
+    ("reopen", {"by": "Ada"}, "by Ada, who lets it go on"),
+    (
+        "resume",
+        {"bars": 66, "fills": 2, "equity": 98851.533, "by": "host:7"},
+        "by host:7, the same again up to bar 66: 2 fills, equity 98851.53",
+    ),
+    (
+        "end",
+        {"status": "finished", "reason": "its time was over", "bars": 406, "chain": "55a9", "last": 1249516800},
+        "finished, its time was over; 406 bars, the last one 2009-08-06T00:00Z",
+    ),
+    ("end", {"status": "failed", "reason": "no bars", "bars": 0, "chain": ""}, "failed, no bars"),
+    ("clock", {"jumped_s": -3600.0}, "it jumped by -3600 s"),
+    ("feed", {"notes": [{"what": "late", "ts": 0, "detail": "left out"}]}, "late bar at 1970-01-01T00:00Z, left out"),
+    ("hook", {"request": "2 close", "complaint": "broken"}, "[close] broken"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "body", "words"), STORIES)
+def test_each_thing_in_the_log_is_told_in_a_sentence_without_what_only_a_machine_can_check(what, body, words):
+    line = json.dumps({"sequence": 1, "at": "2026-11-30T22:00:00.000000Z", "run": "t-1", "what": what, "body": body})
+    assert tell([line]) == [f"1 2026-11-30T22:00:00Z t-1 {what}: {words}"]
+
+
+def test_the_words_of_a_strategy_cannot_pose_as_ours():
+    """A tag is free text: what looks like a price in it stays within its quotes."""
+    assert request_words("1 buy quantity=1.0 tag='x stop_loss=9 tag=y'") == "buy 1, tag 'x stop_loss=9 tag=y'"
+    assert request_words("1 buy quantity='many' limit='9'") == "buy quantity='many' limit='9'"
+    assert request_words("what is this") == "what is this"
+
+
+def test_the_story_of_a_run_that_is_not_there_is_refused(desk):
+    """A slip in the id must not read as a log that is whole and empty."""
+    done = desk.run("paper", "audit", "t-20261201-000000")
+    assert (done.code, "whole" in done.out) == (1, False)
+    assert "no line of a paper run 't-20261201-000000'; trigate paper list shows them" in done.out
+
+
+def test_what_somebody_asked_to_stop_does_not_keep_the_others_from_going_on(desk):
+    """Its runner died before it looked: the run still counts as running, and resume without a name leaves it alone."""
+    stopping = start(desk, "--queue").document["id"]
+    other = start(desk, "--queue", "--symbol", "PLANT-B").document["id"]
+    with sqlite3.connect(desk.home / "trigate.db") as database:
+        database.execute(
+            "INSERT INTO paper_lease (run, holder, epoch, expires) VALUES (?, 'gone:1', 1, '2999-01-01T00:00:00.000000Z')",
+            (stopping,),
+        )
+    asked = desk.run("paper", "stop", stopping, "--by", "Ada", **KEY)
+    assert asked.out == f"{stopping} stops at its next look, within seconds\n"
+    assert "Ada asked it to stop" in desk.run("paper", "list").out
+    named = desk.run("paper", "resume", stopping)
+    assert (named.code, "was asked to stop by Ada; --by NAME lets it go on" in named.err) == (2, True)
+    resumed = desk.run("paper", "resume")
+    assert (resumed.code, resumed.out) == (0, f"{other} is finished: the feed has no further bars\n")
+
+
+def test_a_slip_in_a_name_is_named_before_a_new_person_is_offered(desk):
+    run = start(desk, "--queue").document["id"]
+    done = desk.run("paper", "stop", run, "--by", "Adda", **KEY)
+    assert (done.code, "did you mean 'Ada'? trigate people add 'Adda' makes one" in done.err) == (2, True)
+    code = desk.run("people", "code", "p-0001", "--decision", "promote", "--by", "Adda", **KEY)
+    assert "did you mean 'Ada'?" in code.out
+    promoted = desk.run("pool", "promote", "p-0001", "--by", "Adda", "--reason", "steady", **KEY)
+    assert promoted.code == 1

@@ -72,6 +72,10 @@ def test_a_signed_decision_carries_a_signature_that_verifies(keyed):
     ("by", "sentence"),
     [
         ("Eve", "nobody called Eve is enrolled; trigate people add 'Eve' enrols them with a key"),
+        (
+            "Adda",
+            "nobody called Adda is enrolled; did you mean 'Ada'? trigate people add 'Adda' enrols them with a key",
+        ),
         ("Ada", "Ada has a signing key: this decision needs its passphrase"),
     ],
 )
