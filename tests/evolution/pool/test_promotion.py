@@ -285,14 +285,14 @@ def test_a_vault_or_a_cage_that_does_not_open_costs_nothing(house, market):
 
 DYING = """
 import os, pathlib, signal, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1], sys.argv[2]
 from conftest import House, ScriptedRunner, SteppingClock, make_market
 
 class Dying(ScriptedRunner):
     def run(self, *_):
         os.kill(os.getpid(), signal.SIGKILL)
 
-house = House(home=pathlib.Path(sys.argv[2]), market=make_market(), clock=SteppingClock())
+house = House(home=pathlib.Path(sys.argv[3]), market=make_market(), clock=SteppingClock())
 house.promote(house.pool.get("p-0001"), Dying())
 """
 
@@ -300,7 +300,8 @@ house.promote(house.pool.get("p-0001"), Dying())
 def test_a_process_killed_during_the_look_has_paid_and_the_same_look_is_taken_up(house):
     entry = house.add_entry()
 
-    command = [sys.executable, "-c", DYING, str(Path(__file__).parent), str(house.home)]
+    here = Path(__file__).parent
+    command = [sys.executable, "-c", DYING, str(here), str(here.parents[1]), str(house.home)]
     assert subprocess.run(command, timeout=120).returncode == -signal.SIGKILL
 
     house.reopen()
