@@ -24,12 +24,14 @@ from flows.commands.station import down, up
 from flows.commands.store import app as store
 from flows.commands.work import work
 from flows.exits import guarded
+from flows.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 app = typer.Typer(
     name="trigate",
+    cls=Listing,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

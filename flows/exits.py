@@ -106,7 +106,8 @@ def _say_usage(problem: Any, *, as_json: bool) -> int:
     context = getattr(problem, "ctx", None)
     path = context.command_path if context else "trigate"
     text = " ".join(in_our_words(problem.format_message()).split()).rstrip(".")
-    return _say("usage", f"{text[:1].lower()}{text[1:]}; see '{path} --help'", 2, as_json=as_json)
+    joined = f"{text} See" if text.endswith("?") else f"{text}; see"
+    return _say("usage", f"{joined[:1].lower()}{joined[1:]} '{path} --help'", 2, as_json=as_json)
 
 
 def _fault_sentence(error: Exception) -> str:

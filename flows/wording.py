@@ -80,7 +80,16 @@ def in_our_words(message: str) -> str:
     "Invalid value for '--seed': must be a whole number"
     >>> in_our_words("Invalid value for '--limit': Input should be greater than or equal to 1")
     "Invalid value for '--limit': must be greater than or equal to 1"
+    >>> in_our_words("No such option: --generation (Possible options: --generations)")
+    'No such option: --generation; did you mean --generations?'
+    >>> in_our_words("No such command 'evolv'. Did you mean 'evolve'?")
+    "No such command 'evolv'; did you mean 'evolve'?"
+    >>> in_our_words("Got unexpected extra argument(s) (extra)")
+    'There is no place for extra'
     """
+    message = re.sub(r" \(Possible options: (.+)\)$", r"; did you mean \1?", message.strip())
+    message = message.replace(". Did you mean ", "; did you mean ")
+    message = re.sub(r"^Got unexpected extra argument(?:\(s\)|s)? \((.+)\)$", r"There is no place for \1", message)
     before, said, rule = message.partition("Input should be ")
     if not said:
         return message

@@ -10,13 +10,14 @@ import typer
 
 from evolution.plural import plural
 from flows.commands.options import ConfigFile, Json, Symbol, TimeframeText
+from flows.listing import Listing
 from flows.output import plain, print_json, table
 
 if TYPE_CHECKING:
     from runtime.market import Added, Bars, DataSet, DataSetSummary, QualityReport
     from runtime.market.feeds import Collected, FeedRequest, Fetched, Step
 
-app = typer.Typer(no_args_is_help=True, help="Data sets: built in, from files, from feeds.")
+app = typer.Typer(cls=Listing, no_args_is_help=True, help="Data sets: built in, from files, from feeds.")
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="A data set's name.")]
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help="A CSV or Parquet file of bars.")]

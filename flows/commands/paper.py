@@ -11,6 +11,7 @@ from flows.commands.options import CageChoice, ConfigFile, Json
 from flows.commands.paper_plans import approve, plan
 from flows.commands.paper_room import By, Reason, RunId, key_of, room_of, say_refusal
 from flows.commands.paper_views import audit, list_runs, status
+from flows.listing import Listing
 from flows.output import plain, print_json
 from flows.problems import Interruption, UsageProblem
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from flows.trading import TradingRoom
     from runtime.paper.runner import RunEnding
 
-app = typer.Typer(no_args_is_help=True, help="Paper trading: what was promoted, on closed bars, with an audit trail.")
+app = typer.Typer(
+    cls=Listing, no_args_is_help=True, help="Paper trading: what was promoted, on closed bars, with an audit trail."
+)
 
 
 @app.command("deploy")
@@ -144,7 +147,7 @@ def start(
 
 @app.command("resume")
 def resume(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help="Default: all that should run.")] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN", help="Default: all that should run.")] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Needed for runs that ended.")] = None,
     config: ConfigFile = None,
     cage: CageChoice = None,

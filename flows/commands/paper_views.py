@@ -149,7 +149,7 @@ def _percent(value: float | None) -> str | None:
 
 def audit(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Only the lines of one run; all are checked.")
+        str | None, typer.Argument(metavar="RUN", help="Only the lines of one run; all are checked.")
     ] = None,
     export: Annotated[
         Path | None, typer.Option("--export", metavar="FILE", help="Write the lines into a new file.")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import ConfigFile, Json
+from flows.listing import Listing
 from flows.output import plain, print_json, table
 
 if TYPE_CHECKING:
     from evolution.pool import IssuedCode, Person
 
-app = typer.Typer(no_args_is_help=True, help="People who decide, and their signing keys.")
+app = typer.Typer(cls=Listing, no_args_is_help=True, help="People who decide, and their signing keys.")
 
 
 @app.command("add")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.options import CageChoice, ConfigFile, Json
+from flows.listing import Listing
 from flows.output import plain, print_json, table
 from flows.problems import UsageProblem
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from evolution.pool.keys import SigningKey
     from flows.settings import Settings
 
-app = typer.Typer(no_args_is_help=True, help="Candidates that passed admission: look at them, promote or decline them.")
+app = typer.Typer(
+    cls=Listing, no_args_is_help=True, help="Candidates that passed admission: look at them, promote or decline them."
+)
 
 EntryId = Annotated[str, typer.Argument(metavar="ID", help="Id of an entry (p-0007), or the beginning of its sha256.")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers for the decision.")]

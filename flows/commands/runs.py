@@ -10,6 +10,7 @@ import typer
 from evolution.plural import plural
 from flows.commands.options import Json
 from flows.commands.store import in_mib
+from flows.listing import Listing
 from flows.output import plain, print_json, table
 from flows.problems import EnvironmentProblem, UsageProblem
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from evolution.summary import RunSummary
     from flows.retention import Plan, Pruned
 
-app = typer.Typer(no_args_is_help=True, help="Runs and their trials, kept for ever.")
+app = typer.Typer(cls=Listing, no_args_is_help=True, help="Runs and their trials, kept for ever.")
 
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or the beginning of it.")]
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows.commands.options import ConfigFile, Json
+from flows.listing import Listing
 from flows.output import plain, print_json
 
 if TYPE_CHECKING:
     from runtime.sir.compile import Compilation, Compiled, Refused
     from runtime.sir.vocabulary import Mode
 
-app = typer.Typer(no_args_is_help=True, help="Strategies as JSON documents of a closed language.")
+app = typer.Typer(cls=Listing, no_args_is_help=True, help="Strategies as JSON documents of a closed language.")
 
 DocumentFile = Annotated[str, typer.Argument(metavar="FILE", help="A document (JSON).")]
 ModeName = Annotated[

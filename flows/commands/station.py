@@ -58,7 +58,7 @@ def up(
 
 
 def down(json: Json = False) -> int:
-    """End the server and the worker that ``trigate up`` started; a run under way is stored and can be resumed."""
+    """End the server and the worker that trigate up started; a run under way is stored and can be resumed."""
     from flows import standing
     from flows.settings import home_folder
 

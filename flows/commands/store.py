@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from flows.commands.options import Json
+from flows.listing import Listing
 from flows.output import plain, print_json
 from flows.problems import UsageProblem
 
-app = typer.Typer(no_args_is_help=True, help="Back up what is remembered, and restore it.")
+app = typer.Typer(cls=Listing, no_args_is_help=True, help="Back up what is remembered, and restore it.")
 
 
 @app.command("backup")

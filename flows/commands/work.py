@@ -23,7 +23,7 @@ _PAUSE_S = 1.0
 
 def work(
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="Only this run, until it ends; without it any, until stopped.")
+        str | None, typer.Argument(metavar="RUN", help="Only this run, until it ends; without it any, until stopped.")
     ] = None,
     config: ConfigFile = None,
     cage: CageChoice = None,

@@ -22,6 +22,10 @@ def one_sentence(ended, *parts):
     ("words", "code", "parts"),
     [
         (["bogus"], 2, ["bogus", "--help"]),
+        (["evolv"], 2, ["no such command 'evolv'; did you mean 'evolve'? See 'trigate --help'"]),
+        (["runs", "shw"], 2, ["no such command 'shw'; did you mean 'show'? See 'trigate runs --help'"]),
+        (["evolve", "--generation", "3"], 2, ["--generation; did you mean --generations? See 'trigate evolve --help'"]),
+        (["evolve", "more"], 2, ["there is no place for more; see 'trigate evolve --help'"]),
         (["evolve", "--generations", "0"], 2, ["generations", "0", "must be at least 1"]),
         (["evolve", "--generations", "many"], 2, ["--generations", "whole number"]),
         (["evolve", "--population", "3"], 2, ["population", "3"]),
@@ -198,6 +202,22 @@ def test_help_and_lists_work_on_an_empty_home(trigate):
         "planted-edge",
     ]
     assert "empty" in trigate.run("pool", "list").out
+
+
+@pytest.mark.parametrize("group", [(), ("runs",), ("pool",), ("paper",), ("people",), ("data",), ("store",), ("sir",)])
+@pytest.mark.parametrize("columns", ["80", "40"])
+def test_a_list_of_commands_says_of_each_in_whole_what_it_does(trigate, group, columns):
+    """Cut to one line, help named ``data export`` as what writes train and validation, and not what it leaves out."""
+    told = trigate.run(*group, "--help", COLUMNS=columns).out
+    assert "..." not in told.partition("Commands:")[2]
+    assert "`" not in told
+
+
+def test_what_may_be_left_out_has_one_pair_of_brackets(trigate):
+    for words in (("paper", "resume"), ("paper", "audit"), ("work",)):
+        told = trigate.run(*words, "--help").out.splitlines()[0]
+        assert "[[" not in told
+        assert told.count("...") <= 1
 
 
 def test_no_command_prints_colour_into_a_pipe(trigate):
