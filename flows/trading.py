@@ -289,10 +289,20 @@ def _replayed(
     begin = words["from"]
     first = WARMUP_BARS if begin is None else int((bars.ts < begin).sum())
     if not 0 < first < len(bars):
-        raise UsageProblem(f"{words['data']}: nothing to trade after a warm-up of {first} bars out of {len(bars)}")
+        raise UsageProblem(_nothing_to_trade(bars, words["data"], symbol, begin))
     warm, live = bars.between(max(first - WARMUP_BARS, 0), first), bars.between(first, len(bars))
     clock = ReplayClock(datetime.fromtimestamp(int(live.ts[0]), UTC), speed)
     return _Source(ReplayFeed(live), warm.rows(), clock)
+
+
+def _nothing_to_trade(bars: Bars, data: str, symbol: str, begin: int | None) -> str:
+    known, days = len(bars), [f"{datetime.fromtimestamp(int(bars.ts[at]), UTC):%Y-%m-%d}" for at in (0, -1)]
+    if begin is None:
+        return f"{data} has {known} bars of {symbol}, and the first {WARMUP_BARS} are warm-up; give more, or a --from within them"
+    return (
+        f"--from {datetime.fromtimestamp(begin, UTC):%Y-%m-%d}: {data} replays {symbol} from {days[0]} to {days[1]}, its vault left out; "
+        "choose a day after the first and not after the last"
+    )
 
 
 def _bars_of(room: TradingRoom, data: str, symbol: str) -> Bars:

@@ -77,6 +77,18 @@ def test_a_promoted_entry_runs_a_replayed_night_to_the_backtests_fills_and_its_s
     assert desk.run("paper", "list").out.count(run) == 1
 
 
+@pytest.mark.parametrize("begin", ["1990-01-01", "2013-06-03"])
+def test_a_day_that_cannot_be_replayed_is_answered_with_those_that_can(desk, begin):
+    """The set's own list ends with its vault, which is not replayed: somebody who chose a day from it is told so."""
+    done = start(desk, "--from", begin)
+    message = done.document["error"]["message"]
+    assert (
+        done.code,
+        message.startswith(f"--from {begin}: planted-edge replays PLANT-A from 1997-01-01 to 2009-"),
+    ) == (2, True)
+    assert "its vault left out; choose a day after the first and not after the last" in message
+
+
 def test_control_c_says_how_the_run_goes_on_and_so_does_the_list(desk):
     words = ("--by", "Ada", "--symbol", "PLANT-A", "--replay", "planted-edge", "--from", FROM, "--speed", "1000000")
     process = desk.start("paper", "start", "p-0001", *words, **KEY)
